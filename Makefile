@@ -1,0 +1,40 @@
+# The front door. `make demo` shows the platform, `make test` checks all of it; both set up
+# what they need in .venv and say what they do. The rest are parts of these two.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.PHONY: help demo test quick check format bench wheel clean
+
+help:            ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml scripts/setup.sh
+	@PYTHON=$(PYTHON) sh scripts/setup.sh
+
+demo: $(STAMP)   ## run the platform end to end in a temporary home
+	@$(BIN)/python scripts/demo.py
+
+test: $(STAMP)   ## run every test, on real databases and stores
+	@$(BIN)/pytest -q -n 2 --dist loadfile
+
+quick: $(STAMP)  ## run the tests that take no time
+	@$(BIN)/pytest -q -m "not slow" tests/unit
+
+check: $(STAMP)  ## linters, types, import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python scripts/import_graph.py
+
+format: $(STAMP) ## rewrite the code in the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+wheel: $(STAMP)  ## build the wheel into dist/
+	@$(BIN)/pip wheel -q --no-deps -w dist .
+
+clean:           ## remove what the targets made
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

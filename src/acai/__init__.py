@@ -1,0 +1,52 @@
+"""acai: versioned data, jobs, provenance and provisioning for machine-learning teams.
+
+import acai
+
+lake = acai.Client()
+print(lake.whoami().name)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from acai.version import __version__
+
+if TYPE_CHECKING:
+    from acai.client.client import Client as Client
+    from acai.model.errors import AcaiError as AcaiError
+    from acai.model.errors import Conflict as Conflict
+    from acai.model.errors import Forbidden as Forbidden
+    from acai.model.errors import InvalidInput as InvalidInput
+    from acai.model.errors import NotFound as NotFound
+    from acai.model.errors import Unauthenticated as Unauthenticated
+    from acai.model.errors import Unavailable as Unavailable
+    from acai.model.identity import Project as Project
+    from acai.model.identity import User as User
+
+# Looked up on first use, so that `import acai` costs a few milliseconds.
+_WHERE = {
+    "Client": "acai.client.client",
+    "AcaiError": "acai.model.errors",
+    "Conflict": "acai.model.errors",
+    "Forbidden": "acai.model.errors",
+    "InvalidInput": "acai.model.errors",
+    "NotFound": "acai.model.errors",
+    "Unauthenticated": "acai.model.errors",
+    "Unavailable": "acai.model.errors",
+    "Project": "acai.model.identity",
+    "User": "acai.model.identity",
+}
+
+__all__ = ["__version__", *sorted(_WHERE)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'acai' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

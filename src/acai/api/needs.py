@@ -1,0 +1,101 @@
+"""What a route needs of its caller. Every route says so, or the application does not start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from acai.api.services import Services
+from acai.model.errors import Forbidden, InvalidInput
+from acai.model.identity import Principal, Role
+
+
+class Needs(StrEnum):
+    NOTHING = "nothing"
+    SIGNED_URL = "signed_url"  # the URL itself is the proof; the route verifies it
+    TOKEN = "token"  # noqa: S105  any user, also the global admin outside a project
+    PROJECT = "project"  # a user acting in a project
+    PROJECT_ADMIN = "project_admin"
+    GLOBAL_ADMIN = "global_admin"
+
+
+NEEDS_KEY = "x-acai-needs"
+
+
+class GatedRoute(APIRoute):
+    """Lets the caller in before the body is read."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.needs = Needs((self.openapi_extra or {})[NEEDS_KEY])
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def gated(request: Request) -> Response:
+            if self.needs not in (Needs.NOTHING, Needs.SIGNED_URL):
+                request.state.principal = await run_in_threadpool(admit, request, self.needs)
+            return await handle(request)
+
+        return gated
+
+
+class Routes(APIRouter):
+    """A router whose every route states `needs` by the verb that adds it."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(route_class=GatedRoute, tags=[tag])
+
+    def on(
+        self, method: str, path: str, needs: Needs, *, status_code: int = 200, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        extra: dict[str, Any] = {NEEDS_KEY: needs.value}
+        if needs not in (Needs.NOTHING, Needs.SIGNED_URL):
+            extra["security"] = [{"token": []}]
+        return self.api_route(
+            path, methods=[method], status_code=status_code, openapi_extra=extra, **options
+        )
+
+
+def admit(request: Request, needs: Needs) -> Principal:
+    """The caller, if the request's token meets the need; raises otherwise."""
+    services: Services = request.app.state.services
+    principal = services.identity.authenticate(
+        bearer(request), client_address(request), request.headers.get("x-acai-project")
+    )
+    role = principal.user.role
+    if needs is Needs.GLOBAL_ADMIN and role is not Role.GLOBAL_ADMIN:
+        raise Forbidden("only the global admin may do this")
+    if needs is Needs.PROJECT_ADMIN and role is Role.MEMBER:
+        raise Forbidden("only an admin of the project may do this")
+    if needs in (Needs.PROJECT, Needs.PROJECT_ADMIN) and principal.project_id is None:
+        raise InvalidInput("the global admin must name a project here: add --project NAME")
+    return principal
+
+
+def bearer(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def client_address(request: Request) -> str:
+    return request.client.host if request.client else "local"
+
+
+async def _caller(request: Request) -> Principal:
+    principal: Principal = request.state.principal
+    return principal
+
+
+async def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Caller = Annotated[Principal, Depends(_caller)]
+Platform = Annotated[Services, Depends(_services)]

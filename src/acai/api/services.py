@@ -1,0 +1,16 @@
+"""What the routes call: the platform's services, chosen and joined by `wiring`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from acai.identity.service import Identity
+from acai.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    settings: Settings
+    identity: Identity
+    checks: dict[str, Callable[[], None]]  # readiness: each raises when its part is not ready

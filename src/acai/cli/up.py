@@ -1,0 +1,49 @@
+"""`acai up`: start the platform on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from acai import settings as table
+from acai.cli.command import Invocation, command
+
+
+def _setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for row in reversed(table.TABLE):
+        shown = (
+            f" [{row.variable}; default: {row.default}]" if row.default else f" [{row.variable}]"
+        )
+        function = click.option(row.flag, row.name, metavar="VALUE", help=row.help + shown)(
+            function
+        )
+    return function
+
+
+@command("up", example="acai up\nacai up --home ./demo --port 7700")
+@_setting_options
+def up(invocation: Invocation, **flags: str | None) -> None:
+    """Start the platform on this machine, and stop it with Ctrl-C.
+
+    Every setting may also stand in its variable, or in config.toml of the home under [server].
+    """
+    from acai.server import serve
+
+    settings = table.load(flags)
+
+    def ready(url: str, first: bool) -> None:
+        if invocation.json:
+            from acai.cli.output import print_json
+
+            print_json({"url": url, "home": settings.home, "first_start": first})
+        else:
+            if first:
+                click.echo(f"A new platform is made in {settings.home}; you are signed in to it.")
+            click.echo(f"acai is ready at {url}   (Ctrl-C stops it)")
+        sys.stdout.flush()
+
+    serve(settings, ready)
+    invocation.note("acai has stopped.")

@@ -1,0 +1,241 @@
+"""One database, SQLite or PostgreSQL: connections, transactions, and foreign errors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NewType
+
+from sqlalchemy import Connection, CursorResult, Engine, Table, create_engine, event, insert
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.sql.expression import Executable
+
+from acai.model.errors import InvalidSetting, StorageFull, Unavailable
+from acai.model.ids import ProjectId
+from acai.stores.records import scope
+
+Params = Mapping[str, Any]
+PlatformWide = NewType("PlatformWide", str)
+PLATFORM = PlatformWide("platform")  # a transaction outside any project; says so at the call
+
+_CHECKED_LIMIT = 4096
+_COPY_FROM = 64  # rows from which COPY beats a multi-row INSERT
+
+
+class Transaction:
+    """What record modules run statements on. In a project, every statement is scoped to it."""
+
+    def __init__(self, connection: Connection, project: ProjectId | None) -> None:
+        self._connection = connection
+        self._project = project
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite` or `postgresql`, for the few statements that differ."""
+        return self._connection.dialect.name
+
+    @property
+    def project(self) -> ProjectId:
+        assert self._project is not None, "not in a project"
+        return self._project
+
+    def execute(
+        self, statement: Executable, params: Params | Sequence[Params] | None = None
+    ) -> CursorResult[Any]:
+        if self._project is None:
+            return self._connection.execute(statement, params)  # type: ignore[arg-type]
+        _check_once(statement)
+        own = {scope.PARAMETER: self._project}
+        if params is None:
+            return self._connection.execute(statement, own)
+        if isinstance(params, Mapping):
+            return self._connection.execute(statement, {**params, **own})
+        return self._connection.execute(statement, [{**row, **own} for row in params])
+
+    def insert(self, table: Table, rows: Iterable[Params]) -> None:
+        """Insert many rows at the database's best rate. In a project, they become its own."""
+        batch = list(rows)
+        if self._project is not None and "project_id" in table.c:
+            batch = [{**row, "project_id": self._project} for row in batch]
+        if not batch:
+            return
+        if self.dialect == "postgresql" and len(batch) >= _COPY_FROM:
+            self._copy(table, batch)
+        else:
+            self._connection.execute(insert(table), batch)
+
+    def _copy(self, table: Table, batch: Sequence[Params]) -> None:
+        names = list(batch[0])
+        dialect = self._connection.dialect
+        process = [
+            table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names
+        ]
+        cursor = self._connection.connection.cursor()
+        columns = ", ".join(f'"{name}"' for name in names)
+        with cursor, cursor.copy(f'COPY "{table.name}" ({columns}) FROM STDIN') as copy:
+            for row in batch:
+                copy.write_row(
+                    [
+                        convert(row[name]) if convert else row[name]
+                        for name, convert in zip(names, process, strict=True)
+                    ]
+                )
+
+
+_checked: dict[Any, None] = {}
+
+
+def _check_once(statement: Executable) -> None:
+    """Check a statement's scope, remembering the shapes that passed."""
+    cache_key = statement._generate_cache_key()  # type: ignore[attr-defined]
+    if cache_key is None:
+        scope.check(statement)
+        return
+    if cache_key.key in _checked:
+        return
+    scope.check(statement)
+    if len(_checked) >= _CHECKED_LIMIT:
+        _checked.clear()
+    _checked[cache_key.key] = None
+
+
+class Database:
+    """Thread-safe. Writers on SQLite take turns; on PostgreSQL rows are locked by statement."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
+
+    @property
+    def dialect(self) -> str:
+        return self.engine.dialect.name
+
+    @contextmanager
+    def read(self, where: ProjectId | PlatformWide) -> Iterator[Transaction]:
+        """A consistent view; nothing written in it is kept."""
+        with translated(), self.engine.connect() as connection:
+            if self.dialect == "postgresql":
+                connection = connection.execution_options(  # noqa: PLW2901
+                    isolation_level="REPEATABLE READ", postgresql_readonly=True
+                )
+            yield Transaction(connection, _project(where))
+
+    @contextmanager
+    def write(self, where: ProjectId | PlatformWide) -> Iterator[Transaction]:
+        """All or nothing: committed when the block ends, rolled back when it raises."""
+        with translated():
+            if self._turn is None:
+                with self.engine.begin() as connection:
+                    yield Transaction(connection, _project(where))
+                return
+            with self._turn, self.engine.connect() as connection:
+                connection = connection.execution_options(acai_write=True)  # noqa: PLW2901
+                with connection.begin():
+                    yield Transaction(connection, _project(where))
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _project(where: ProjectId | PlatformWide) -> ProjectId | None:
+    return None if isinstance(where, str) else where
+
+
+def open_database(url: str, *, connections: int = 16) -> Database:
+    """Connect lazily to the database at `url`; nothing is created before `migrate`.
+
+    Raises InvalidSetting for a URL that names no database we know.
+    """
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_engine(
+            parsed,
+            pool_size=connections,
+            max_overflow=0,
+            connect_args={"check_same_thread": False, "timeout": 30, "cached_statements": 512},
+        )
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return Database(engine)
+    engine = create_engine(
+        parsed,
+        pool_size=connections,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 10, "application_name": "acai"},
+    )
+    return Database(engine)
+
+
+def _parse(url: str) -> URL:
+    forms = "postgresql://USER:PASSWORD@HOST/NAME or sqlite:///PATH"
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise InvalidSetting(f"the database URL is malformed; write {forms}") from None
+    name = parsed.get_backend_name()
+    if name == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise InvalidSetting("a SQLite database needs a file: write sqlite:///PATH")
+        return parsed.set(drivername="sqlite+pysqlite")
+    if name in ("postgresql", "postgres"):
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise InvalidSetting(
+                "PostgreSQL needs its driver: pip install 'acai[postgres]'"
+            ) from None
+        return parsed.set(drivername="postgresql+psycopg")
+    raise InvalidSetting(f"unknown database {name!r} in the database URL; write {forms}")
+
+
+def _configure_sqlite(raw: Any, _record: Any) -> None:
+    raw.isolation_level = None  # we say BEGIN ourselves, see _begin_sqlite
+    cursor = raw.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    # FULL: what was acknowledged survives a power cut, not just a crash of the process.
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute("PRAGMA cache_size=-65536")
+    cursor.execute("PRAGMA mmap_size=1073741824")
+    cursor.execute("PRAGMA temp_store=MEMORY")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # IMMEDIATE: a writer that upgrades from a read may fail with "locked" at its last line.
+    write = connection.get_execution_options().get("acai_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the driver's errors into ours, once, with the cause chained."""
+    try:
+        yield
+    except OperationalError as error:
+        text = str(error.orig)
+        if "disk is full" in text or "No space left" in text:
+            raise StorageFull(
+                "the database's disk is full; free some space and try again"
+            ) from error
+        if "readonly" in text or "read-only" in text:
+            raise Unavailable("the database is read-only; check the rights of its files") from error
+        raise Unavailable(f"the database does not answer: {_first_line(text)}") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise Unavailable("the connection to the database was lost; try again") from error
+        raise
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no reason given"])[0][:300]
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file behind a SQLite URL, or None for another database."""
+    parsed = _parse(url)
+    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None

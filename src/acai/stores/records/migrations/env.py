@@ -1,0 +1,13 @@
+"""Alembic's entry: run on the connection, and in the transaction, that `migrate` holds."""
+
+from alembic import context
+
+from acai.stores.records.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    transaction_per_migration=False,
+    transactional_ddl=True,
+)
+context.run_migrations()
