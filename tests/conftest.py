@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,11 @@ from sqlalchemy import create_engine, text
 from acai.settings import Settings, load
 from acai.stores.records.database import Database, open_database
 from acai.stores.records.migrate import migrate
+
+sys.path.insert(0, str(Path(__file__).parent))  # what tests share is imported from `servers`
+
+from servers.embedded import Embedded, embedded
+from servers.seaweed import seaweed  # noqa: F401  a fixture
 
 
 @pytest.fixture(scope="session")
@@ -78,3 +84,19 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     return load({"home": str(home), "database": database_url, "port": "0"})
+
+
+@pytest.fixture
+def house(settings: Settings) -> Iterator[Embedded]:
+    """A whole platform in this process, on each database in turn."""
+    with embedded(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def small_house(tmp_path: Path) -> Iterator[Embedded]:
+    """The same on SQLite only, for what has nothing to do with the database."""
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    with embedded(load({"home": str(home), "port": "0"})) as running:
+        yield running

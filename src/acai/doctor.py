@@ -20,7 +20,7 @@ from acai.model.errors import AcaiError
 from acai.model.quantities import format_size
 from acai.settings import Settings
 from acai.stores.objects.opening import open_store
-from acai.stores.records.database import open_database, sqlite_file
+from acai.stores.records.database import open_database, sqlite_file, translated
 from acai.stores.records.migrate import HEAD, revision
 
 _ROOM_NEEDED = 1_000_000_000
@@ -66,7 +66,7 @@ def examine(settings: Settings, target: Target) -> Iterator[Finding]:
 
 def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  pip may have been told not to look
         return Finding(
             name="python",
             health=Health.FAILED,
@@ -123,7 +123,7 @@ def _database(settings: Settings) -> Finding:
         )
     database = open_database(settings.database_url, connections=1)
     try:
-        with database.engine.connect() as connection:
+        with translated(), database.engine.connect() as connection:
             found = revision(connection)
         kind = database.dialect
     finally:

@@ -8,9 +8,10 @@ import getpass
 import json
 import os
 import re
+import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ import uvicorn
 from acai import wiring
 from acai.api import logs
 from acai.client.credentials import LOCAL, Credentials, Login
+from acai.identity.service import FirstStart
 from acai.model.errors import AlreadyRunning, InvalidSetting, StorageFull, Unavailable
 from acai.settings import Settings
+from acai.stores.records.database import sqlite_file
+
+_BACKLOG = 2048
 
 
 def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
@@ -29,14 +34,18 @@ def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
     Raises before anything is changed when the home is unusable, another server holds it, or
     the port is taken.
     """
-    prepare_home(settings.home)
-    with _held(settings.home) as lock, _listening(settings) as listener:
+    sqlite_file(settings.database_url)  # refuses a malformed URL before there is a home
+    with (
+        _prepared(settings.home),
+        _held(settings.home) as lock,
+        _listening(settings) as listener,
+    ):
         logs.configure(settings.log_level, settings.log_format)
         platform = wiring.build(settings)
         try:
-            first = wiring.first_start(platform, local_user_name())
-            if first is not None:
-                _store_first_credentials(settings.home, first)
+            first = wiring.first_start(
+                platform, local_user_name(), lambda made: _keep_tokens(settings.home, made)
+            )
             url = _address(settings, listener)
             _announce(lock, url)
             config = uvicorn.Config(
@@ -48,10 +57,12 @@ def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
                 forwarded_allow_ips=settings.trusted_proxies,
                 timeout_graceful_shutdown=10,
                 timeout_keep_alive=75,
-                backlog=2048,
+                backlog=_BACKLOG,
             )
             server = _Server(config, lambda: on_ready(url, first is not None))
             server.run(sockets=[listener])
+            if not server.started:
+                raise Unavailable("the server could not start; the lines above say why")
         finally:
             platform.close()
 
@@ -61,21 +72,49 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM ask for a clean stop, and that is all: a stop that was asked for
+        is no failure, so the signal is not raised again afterwards."""
+        handled = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._ready()
 
 
+@contextmanager
+def _prepared(home: Path) -> Iterator[None]:
+    """Make the home if it is missing, and take it away again if nothing came of the start."""
+    missing = not home.exists()
+    prepare_home(home)
+    try:
+        yield
+    except BaseException:
+        if missing:
+            with suppress(OSError):  # not empty: then there is something to keep
+                home.rmdir()
+        raise
+
+
 def prepare_home(home: Path) -> None:
     """Make the home, private to its owner, or say what is wrong with it."""
-    if home.exists() and not home.is_dir():
-        raise InvalidSetting(f"the home {home} is a file; name a directory with --home")
+    probe = home / f".probe-{os.getpid()}"
     try:
+        if home.exists() and not home.is_dir():
+            raise InvalidSetting(f"the home {home} is a file; name a directory with --home")
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        probe = home / f".probe-{os.getpid()}"
-        probe.write_bytes(b"0" * 4096)
-        probe.unlink()
+        try:
+            probe.write_bytes(b"0" * 4096)
+        finally:
+            probe.unlink(missing_ok=True)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise StorageFull(f"the disk of the home {home} is full; free some space") from error
@@ -89,20 +128,39 @@ def prepare_home(home: Path) -> None:
 @contextmanager
 def _held(home: Path) -> Iterator[int]:
     """Hold the home for this process; the kernel lets go of it however the process ends."""
-    descriptor = os.open(home / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    lock = home / "server.lock"
+    fresh = not lock.exists()
+    descriptor = _lock(home, lock)
     try:
+        os.ftruncate(descriptor, 0)
+        yield descriptor
+        os.ftruncate(descriptor, 0)
+    except BaseException:
+        if fresh:
+            lock.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _lock(home: Path, lock: Path) -> int:
+    while True:
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise InvalidSetting(f"{lock} cannot be written: {error.strerror}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A start that failed may have unlinked the file between our open and our lock.
+            if lock.exists() and os.path.samestat(lock.stat(), os.fstat(descriptor)):
+                return descriptor
         except BlockingIOError:
+            os.close(descriptor)
             running = running_server(home) or {}
             where = f" at {running['url']} (process {running['pid']})" if running else ""
             raise AlreadyRunning(
                 f"acai is already running on {home}{where}; use it, or stop it first", **running
             ) from None
-        os.ftruncate(descriptor, 0)
-        yield descriptor
-        os.ftruncate(descriptor, 0)
-    finally:
         os.close(descriptor)
 
 
@@ -113,9 +171,9 @@ def _announce(lock: int, url: str) -> None:
 def running_server(home: Path) -> dict[str, Any] | None:
     """Address and process of the server that last announced itself in this home."""
     try:
-        found: dict[str, Any] = json.loads((home / "server.lock").read_text())
-        return found
-    except (OSError, ValueError):
+        found = json.loads((home / "server.lock").read_text())
+        return {"url": str(found["url"]), "pid": int(found["pid"])}
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -126,6 +184,8 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((settings.host, settings.port))
+            # Only a socket that listens keeps others from the port.
+            listener.listen(_BACKLOG)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise InvalidSetting(
@@ -155,7 +215,7 @@ def local_user_name() -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:63].lstrip("._-") or "me"
 
 
-def _store_first_credentials(home: Path, first: wiring.FirstStart) -> None:
+def _keep_tokens(home: Path, first: FirstStart) -> None:
     stored = Credentials.load(home).with_login(
         Login(server=LOCAL, project="", user=first.admin.user.name, token=first.admin.token)
     )

@@ -21,7 +21,13 @@ LAUNCHERS = ("local", "ray", "slurm", "kubernetes")
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser().absolute()
+    odd = next((char for char in "?%" if char in text), None)
+    if odd is not None:  # they have a meaning in the URLs that are made of it
+        raise InvalidSetting(f"{text!r} cannot be a directory of acai: leave the {odd!r} out")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidSetting(f"{text!r} is not a directory: {error}") from None
 
 
 def _port(text: str) -> int:
@@ -36,6 +42,13 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise InvalidSetting(f"{text!r} is not a whole number") from None
+
+
+def _count(text: str) -> int:
+    number = _whole(text)
+    if number < 1:
+        raise InvalidSetting(f"{text} is too small; write 1 or more")
+    return number
 
 
 def _one_of(*choices: str) -> Callable[[str], str]:
@@ -67,11 +80,11 @@ class Settings:
         "auto", _one_of("auto", "human", "json"), "auto: human on a terminal, else JSON lines."
     )
     body_limit: int = _row("32MiB", parse_size, "Largest request body that is not a file's bytes.")
-    auth_failures: int = _row("20", _whole, "Failed sign-ins per minute and address before 429.")
+    auth_failures: int = _row("20", _count, "Failed sign-ins per minute and address before 429.")
     url_lifetime: float = _row("1h", parse_duration, "How long a signed upload or download holds.")
     upload_lifetime: float = _row("7d", parse_duration, "How long an idle upload session is kept.")
     sweep_interval: float = _row("60s", parse_duration, "How often abandoned things are swept.")
-    database_connections: int = _row("16", _whole, "Most database connections of one server.")
+    database_connections: int = _row("16", _count, "Most database connections of one server.")
 
     @property
     def database_url(self) -> str:
@@ -79,7 +92,7 @@ class Settings:
 
     @property
     def storage_url(self) -> str:
-        return self.storage or f"file://{self.home / 'objects'}"
+        return self.storage or (self.home / "objects").as_uri()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +149,8 @@ def _pick(
     if environ.get(row.variable):
         return environ[row.variable], row.variable
     if name in lines:
+        if not isinstance(lines[name], str | int | float):
+            raise InvalidSetting(f"{name} (config.toml): write one value, a text or a number")
         return str(lines[name]), "config.toml"
     return None
 

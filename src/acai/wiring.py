@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 from fastapi import FastAPI
 from sqlalchemy import text
@@ -12,9 +13,14 @@ from sqlalchemy import text
 from acai.api.app import build_app
 from acai.api.services import Services
 from acai.engine.loop import Duty, Loop
-from acai.identity.service import FirstStart, Identity
+from acai.identity.service import FirstStart, Identity, utc_now
+from acai.lake.files import Files
+from acai.lake.sweeper import Sweeper
+from acai.lake.uploads import UploadRules, Uploads
+from acai.model.files import SharedDirectory
 from acai.settings import Settings
-from acai.stores.objects.base import ObjectStore
+from acai.stores.objects.base import SigningStore
+from acai.stores.objects.local import LocalStore
 from acai.stores.objects.opening import open_store
 from acai.stores.records.database import PLATFORM, Database, open_database
 from acai.stores.records.migrate import migrate
@@ -26,7 +32,7 @@ class Platform:
 
     settings: Settings
     database: Database
-    objects: ObjectStore
+    objects: SigningStore
     services: Services
     duties: Sequence[Duty]
 
@@ -55,9 +61,18 @@ def build(settings: Settings) -> Platform:
         with database.read(PLATFORM) as tx:
             tx.execute(text("SELECT 1"))
 
+    lifetime = timedelta(seconds=settings.upload_lifetime)
+    url_lifetime = timedelta(seconds=settings.url_lifetime)
+    rules = UploadRules(lifetime=lifetime, url_lifetime=url_lifetime)
+    sweeper = Sweeper(
+        database, objects, lifetime=lifetime, url_lifetime=url_lifetime, clock=utc_now
+    )
     services = Services(
         settings=settings,
         identity=identity,
+        objects=objects,
+        uploads=Uploads(database, objects, rules, utc_now, _shared_directory(objects)),
+        files=Files(database, objects, url_lifetime),
         checks={"database": database_answers, "objects": objects.check},
     )
     return Platform(
@@ -65,9 +80,25 @@ def build(settings: Settings) -> Platform:
         database=database,
         objects=objects,
         services=services,
-        duties=(),
+        duties=(Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper)),),
     )
 
 
-def first_start(platform: Platform, user_name: str) -> FirstStart | None:
-    return platform.services.identity.bootstrap(user_name)
+def first_start(
+    platform: Platform, user_name: str, keep: Callable[[FirstStart], None]
+) -> FirstStart | None:
+    return platform.services.identity.bootstrap(user_name, keep)
+
+
+def _shared_directory(store: SigningStore) -> SharedDirectory | None:
+    if not isinstance(store, LocalStore):
+        return None
+    grant = store.grant()
+    return SharedDirectory(root=grant.root, word=grant.word)
+
+
+def _swept(sweeper: Sweeper) -> Callable[[], None]:
+    def act() -> None:
+        sweeper.sweep()
+
+    return act

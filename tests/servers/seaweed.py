@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -85,7 +84,9 @@ def serve(directory: Path) -> Iterator[SeaweedServer]:
             endpoint=endpoint, access_key=access_key, secret_key=secret_key, pid=process.pid
         )
     finally:
-        _stop(process)
+        # Its data goes too, and an orderly end takes it five seconds.
+        process.kill()
+        process.wait()
 
 
 def _find_weed() -> str:
@@ -115,12 +116,3 @@ def _wait_until_ready(process: subprocess.Popen[bytes], endpoint: str, log: Path
                 pass
             time.sleep(0.05)
     pytest.fail("SeaweedFS did not start:\n" + log.read_text(errors="replace")[-2000:])
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

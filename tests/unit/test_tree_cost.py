@@ -126,7 +126,8 @@ def test_growing_from_nothing_and_shrinking_to_it(store: MemoryChunks) -> None:
     store.reset_tally()
     assert edit(store, one, {}, [path_of(77)]) == EMPTY
     assert store.written == {}
-    assert list(iterate(store, EMPTY)) == list(diff(store, EMPTY, EMPTY)) == []
+    assert list(iterate(store, EMPTY)) == []
+    assert list(diff(store, EMPTY, EMPTY)) == []
     assert reachable(store, [EMPTY.id]) == set()
 
 
@@ -239,7 +240,7 @@ def test_the_longest_paths_make_a_tree_of_bounded_chunks() -> None:
     root = build(store, content)
     assert list(iterate(store, root)) == content
     assert max(map(len, store.chunks.values())) <= STANDARD.maximum + 4_200
-    assert len(store.chunks) <= len(content)
+    assert len(store.chunks) < 1.1 * len(content)
 
 
 def test_numbered_names_are_cut_evenly(full: MemoryChunks) -> None:

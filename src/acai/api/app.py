@@ -6,15 +6,25 @@ from typing import Any
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
-from starlette.middleware.gzip import GZipMiddleware
 
 from acai.api import errors
-from acai.api.middleware import LimitBody, Metrics, Observe
-from acai.api.routes import dashboard, health, projects, tokens, users
+from acai.api.middleware import Compress, LimitBody, Metrics, Observe
+from acai.api.needs import require_needs
+from acai.api.routes import (
+    dashboard,
+    files,
+    health,
+    objects,
+    projects,
+    tokens,
+    uploads,
+    users,
+)
 from acai.api.services import Services
 from acai.version import __version__
 
 OBJECTS = "/api/v1/objects/"
+OPENAPI = "/api/openapi.json"
 
 
 def build_app(services: Services, lifespan: Any = None) -> FastAPI:
@@ -23,7 +33,7 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
         title="acai",
         version=__version__,
         summary="Versioned data, jobs, provenance and provisioning.",
-        openapi_url="/api/openapi.json",
+        openapi_url=OPENAPI,
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
@@ -32,7 +42,7 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
     registry = CollectorRegistry()
     app.state.services = services
     app.state.registry = registry
-    app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
+    app.add_middleware(Compress, exempt=OBJECTS)
     app.add_middleware(
         LimitBody,
         limit=services.settings.body_limit,
@@ -40,10 +50,11 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
     )
     app.add_middleware(Observe, metrics=Metrics(registry))
     errors.install(app)
-    for noun in (projects, users, tokens):
+    for noun in (projects, users, tokens, uploads, files, objects):
         app.include_router(noun.routes, prefix="/api/v1")
     app.include_router(health.routes)
     app.include_router(dashboard.routes)
+    require_needs(app.routes, except_for=(OPENAPI,))
     _declare_token(app)
     return app
 

@@ -19,7 +19,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(AcaiError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
 
 
 def body(error: AcaiError) -> dict[str, Any]:
@@ -44,12 +43,14 @@ async def _ours(_request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    problems = [
-        {"field": ".".join(str(part) for part in item["loc"][1:]) or "body", "problem": item["msg"]}
-        for item in error.errors()
-    ]
+    problems = [{"field": _field(item), "problem": item["msg"]} for item in error.errors()]
     first = problems[0]
     return response(InvalidInput(f"{first['field']}: {first['problem']}", problems=problems))
+
+
+def _field(problem: dict[str, Any]) -> str:
+    where = () if problem["type"] == "json_invalid" else problem["loc"][1:]
+    return ".".join(str(part) for part in where) or "body"
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
@@ -60,9 +61,9 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(body(shaped), status_code=error.status_code, headers=error.headers)
 
 
-async def _unexpected(request: Request, error: Exception) -> JSONResponse:
-    request_id = getattr(request.state, "request_id", None)
-    log.error("unexpected error", exc_info=error, extra={"path": request.url.path})
+def unexpected(path: str, request_id: str, error: Exception) -> JSONResponse:
+    """For what nobody foresaw: the reason goes to the log, its request id to the caller."""
+    log.error("unexpected error", exc_info=error, extra={"path": path})
     return response(
         InternalError(
             "something went wrong on the server; its log has the reason under this request id",

@@ -13,8 +13,10 @@ from acai.api.middleware import request_id_of
 
 _SECRETS = re.compile(
     r"(acai_[a-z0-9]{12}_)[a-z0-9]+"
-    r"|((?:[?&](?:sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token)=))[^&\s\"']+"
-    r"|(://[^:/@\s]+:)[^@/\s]+(?=@)",
+    r"|((?:\b(?:sig|signature|x-(?:amz|goog)-(?:signature|credential|security-token))=))"
+    r"[^&\s\"'\\]+"
+    r"|(://[^:/@\s\"'\\]*:)[^/\s\"'\\]+(?=@)"
+    r"|(\bbearer\s+)[^\s\"'\\]+",
     re.IGNORECASE,
 )
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
@@ -22,13 +24,18 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 def redact(text: str) -> str:
     """Blank out tokens, signatures and passwords in URLs."""
-    return _SECRETS.sub(lambda m: (m[1] or m[2] or m[3]) + "…", text)
+    return _SECRETS.sub(lambda m: next(filter(None, m.groups())) + "…", text)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
     extra = {k: v for k, v in vars(record).items() if k not in _STANDARD and v is not None}
     request_id = request_id_of.get()
     return {**extra, "request_id": request_id} if request_id else extra
+
+
+def _one_line(text: str) -> str:
+    """What callers send may hold line ends and escape codes; the log shows them as such."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 class JsonLines(logging.Formatter):
@@ -52,12 +59,12 @@ class Readable(logging.Formatter):
         if record.name == "acai.access":
             who = fields.get("user") or "-"
             text = (
-                f"{fields['method']} {fields['path']} → {fields['status']}"
+                f"{fields['method']} {_one_line(fields['path'])} → {fields['status']}"
                 f"  {fields['ms']} ms  {who}"
             )
         else:
             pairs = " ".join(f"{k}={v}" for k, v in fields.items() if k != "request_id")
-            text = f"{record.getMessage()}  {pairs}".rstrip()
+            text = _one_line(f"{record.getMessage()}  {pairs}".rstrip())
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
         return redact(f"{clock} {record.levelname.lower():7} {text}")

@@ -8,6 +8,7 @@ import time
 from contextvars import ContextVar
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acai.api import errors
@@ -46,7 +47,7 @@ class Observe:
         request_id = given if _GIVEN_ID.match(given) else f"req-{random_word(12)}"
         scope.setdefault("state", {})["request_id"] = request_id
         request_id_of.set(request_id)
-        status = 500
+        status: int | None = None
         started = time.perf_counter()
 
         async def send_with_id(message: Message) -> None:
@@ -62,8 +63,13 @@ class Observe:
 
         try:
             await self.app(scope, receive, send_with_id)
+        except Exception as error:
+            answer = errors.unexpected(scope["path"], request_id, error)
+            if status is not None:
+                raise  # half an answer is on its way; the server must break the connection
+            await answer(scope, receive, send_with_id)
         finally:
-            self._record(scope, status, time.perf_counter() - started)
+            self._record(scope, status or 500, time.perf_counter() - started)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")
@@ -83,6 +89,20 @@ class Observe:
                 "project": principal.user.project if principal else None,
             },
         )
+
+
+class Compress(GZipMiddleware):
+    """Gzip for answers that are worth it; the bytes of files travel as they are."""
+
+    def __init__(self, app: ASGIApp, exempt: str) -> None:
+        super().__init__(app, minimum_size=1024, compresslevel=5)
+        self.exempt = exempt
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(self.exempt):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 class LimitBody:
@@ -106,6 +126,7 @@ class LimitBody:
             await errors.response(self._too_large())(scope, receive, send)
             return
         seen = 0
+        answering = False
 
         async def counted() -> Message:
             nonlocal seen
@@ -115,7 +136,21 @@ class LimitBody:
                 raise self._too_large()
             return message
 
-        await self.app(scope, counted, send)
+        async def send_unless_over(message: Message) -> None:
+            # Whatever the route makes of the failed read, the caller hears the reason.
+            nonlocal answering
+            if seen > self.limit and not answering:
+                return
+            answering = True
+            await send(message)
+
+        try:
+            await self.app(scope, counted, send_unless_over)
+        except Exception:
+            if seen <= self.limit or answering:
+                raise
+        if seen > self.limit and not answering:
+            await errors.response(self._too_large())(scope, receive, send)
 
     def _too_large(self) -> TooLarge:
         return TooLarge(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute
 
 from acai.api.services import Services
 from acai.model.errors import Forbidden, InvalidInput
@@ -27,12 +28,19 @@ class Needs(StrEnum):
 NEEDS_KEY = "x-acai-needs"
 
 
+class UndeclaredRoute(AssertionError):
+    """A route that anybody could call because nobody said who may: a mistake in our code."""
+
+
 class GatedRoute(APIRoute):
     """Lets the caller in before the body is read."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.needs = Needs((self.openapi_extra or {})[NEEDS_KEY])
+        declared = (self.openapi_extra or {}).get(NEEDS_KEY)
+        if declared is None:
+            raise UndeclaredRoute(f"{self.path} does not say what it needs; add it with Routes.on")
+        self.needs = Needs(declared)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -60,6 +68,24 @@ class Routes(APIRouter):
         return self.api_route(
             path, methods=[method], status_code=status_code, openapi_extra=extra, **options
         )
+
+
+def require_needs(routes: Sequence[BaseRoute], *, except_for: Collection[str]) -> None:
+    """Raise UndeclaredRoute unless each route, mount and socket is gated or listed here."""
+    for path, route in every_route(routes):
+        if not isinstance(route, GatedRoute) and path not in except_for:
+            raise UndeclaredRoute(f"{path} does not say what it needs; add it with Routes.on")
+
+
+def every_route(routes: Sequence[BaseRoute], prefix: str = "") -> Iterator[tuple[str, BaseRoute]]:
+    """Each route with its whole path, also those of routers inside routers."""
+    for route in routes:
+        included = getattr(route, "original_router", None)
+        if included is None:
+            yield prefix + getattr(route, "path", f"<{type(route).__name__}>"), route
+        else:
+            context: Any = getattr(route, "include_context", None)
+            yield from every_route(included.routes, prefix + context.prefix)
 
 
 def admit(request: Request, needs: Needs) -> Principal:

@@ -44,8 +44,19 @@ def decode_cursor(cursor: str | None, default: T) -> T:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         value = json.loads(base64.b64decode(padded.encode(), altchars=b"-_", validate=True))
-    except (ValueError, binascii.Error):
+    except (ValueError, RecursionError, binascii.Error):
         value = None
-    if type(value) is not type(default):
+    if type(value) is not type(default) or not _storable(value):
         raise InvalidCursor("the cursor is not one that this list gave; begin without a cursor")
-    return value  # type: ignore[no-any-return]
+    return value
+
+
+def _storable(value: Any) -> bool:
+    """Whether every database takes it: no NUL, no half of a pair, no number beyond 64 bits."""
+    if isinstance(value, str):
+        return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    if isinstance(value, list):
+        return all(_storable(item) for item in value)
+    return value is None or isinstance(value, float)

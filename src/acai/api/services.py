@@ -6,11 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from acai.identity.service import Identity
+from acai.lake.files import Files
+from acai.lake.uploads import Uploads
 from acai.settings import Settings
+from acai.stores.objects.base import SigningStore
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
     settings: Settings
     identity: Identity
+    objects: SigningStore
+    uploads: Uploads
+    files: Files
     checks: dict[str, Callable[[], None]]  # readiness: each raises when its part is not ready

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from acai.cli import output
 from acai.client.client import Client
+from acai.client.credentials import Credentials
 
 _COMMON: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("--json", "json", {"is_flag": True, "help": "Print one JSON document, nothing else."}),
@@ -57,6 +59,15 @@ class Invocation:
         if not self.quiet:
             click.echo(text, err=True)
 
+    def remember(self, home: Path, logins: Credentials) -> bool:
+        """Store logins. A token is shown once, so failing to store it must not hide it."""
+        try:
+            logins.save(home)
+        except OSError as error:
+            click.echo(f"warning: it cannot be stored in {home}: {error.strerror}", err=True)
+            return False
+        return True
+
     def confirm(self, question: str, yes: bool) -> None:
         """Ask before something that cannot be undone; without a terminal, `-y` must say it."""
         if yes:
@@ -90,8 +101,7 @@ def command(name: str, *, example: str, **attrs: Any) -> Callable[[Callable[...,
         @click.pass_context
         def callback(ctx: click.Context, /, **params: Any) -> Any:
             own = {key: params.pop(key) for key in COMMON_NAMES}
-            above = ctx.find_root().params
-            merged = {key: own[key] or above.get(key) for key in COMMON_NAMES}
+            merged = {key: own[key] or _given_above(ctx, key) for key in COMMON_NAMES}
             invocation = Invocation(merged)
             ctx.find_root().obj = invocation
             return function(invocation, **params)
@@ -103,8 +113,18 @@ def command(name: str, *, example: str, **attrs: Any) -> Callable[[Callable[...,
     return decorate
 
 
+def _given_above(ctx: click.Context, key: str) -> Any:
+    """A common option that stood before the verb, or before the noun."""
+    above = ctx.parent
+    while above is not None:
+        if above.params.get(key):
+            return above.params[key]
+        above = above.parent
+    return None
+
+
 def group(name: str, help: str, *commands: click.Command) -> click.Group:
-    made = click.Group(name, help=help)
+    made = click.Group(name, help=help, params=[*common_options()])
     for one in commands:
         made.add_command(one)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -30,14 +31,20 @@ def doctor(invocation: Invocation, **flags: str | None) -> int:
     """Check the set-up, and say how to mend what is wrong. Exits with 1 if anything failed."""
     from acai.doctor import Finding, Health, examine
 
-    target = discover(server=invocation.server, token=invocation.token, project=invocation.project)
+    settings = table.load(flags)
+    target = discover(
+        server=invocation.server,
+        token=invocation.token,
+        project=invocation.project,
+        environ={**os.environ, "ACAI_HOME": str(settings.home)},
+    )
     marks = {
         Health.OK: click.style("ok     ", fg="green"),
         Health.WARNING: click.style("warning", fg="yellow"),
         Health.FAILED: click.style("failed ", fg="red"),
     }
     findings: list[Finding] = []
-    for finding in examine(table.load(flags), target):
+    for finding in examine(settings, target):
         findings.append(finding)
         if not invocation.json:
             line = f"{marks[finding.health]}  {finding.name:9} {output.visible(finding.found)}"

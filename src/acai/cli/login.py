@@ -17,7 +17,8 @@ from acai.model.identity import User
 
 @command(
     "login",
-    example="acai login http://127.0.0.1:7650 --token acai_…\nacai login team.example.org < token.txt",
+    example="acai login http://127.0.0.1:7650 --token acai_…\n"
+    "acai login team.example.org < token.txt",
 )
 @click.argument("url")
 def login(invocation: Invocation, url: str) -> None:

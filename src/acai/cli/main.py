@@ -87,11 +87,14 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
-def run(arguments: list[str] | None = None) -> int:
+def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  one for each way to end
     """Run a command line; returns its exit code: 0, 1 failed, 2 usage, 130 interrupted."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
         result = root.main(args=given, prog_name="acai", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
     except click.UsageError as error:
         where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
         return _complain(f"{error.format_message().rstrip('.')}{where}", 2, error, given)

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:  # noqa: PLR0911  one for each kind of value
     """A value as plain JSON types, with the field names that the API uses."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}

@@ -30,13 +30,12 @@ def create(invocation: Invocation, name: str, admin: str | None) -> None:
     with _admin_client(invocation) as client:
         you = _own_name(client, invocation)
         made = client.create_project(name, admin or you)
-        if admin is None:
-            _remember(client, made)
+        kept = admin is None and _remember(invocation, client, made)
 
     def show() -> None:
         click.echo(f"Project {made.project.name} is made; its admin is {made.admin.user.name}.")
         click.echo(f"Token, shown this once: {made.admin.token}")
-        if admin is None:
+        if kept:
             invocation.note(f"It is stored here: add --project {made.project.name} to any command.")
 
     invocation.answer(made, show)
@@ -48,7 +47,7 @@ def _own_name(client: Client, invocation: Invocation) -> str:
         return own.whoami().name
 
 
-def _remember(client: Client, made: NewProject) -> None:
+def _remember(invocation: Invocation, client: Client, made: NewProject) -> bool:
     home = home_directory(os.environ)
     stored = Credentials.load(home)
     local = discover(server=None, token="", environ={"ACAI_HOME": str(home)}).server
@@ -59,7 +58,7 @@ def _remember(client: Client, made: NewProject) -> None:
         user=made.admin.user.name,
         token=made.admin.token,
     )
-    stored.with_login(login).save(home)
+    return invocation.remember(home, stored.with_login(login))
 
 
 @command("ls", example="acai project ls")

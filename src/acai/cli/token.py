@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import click
 
@@ -18,16 +19,13 @@ def rotate(invocation: Invocation, user: str | None) -> None:
     If the old token is the one stored on this machine, the new one takes its place there.
     """
     target = discover(server=invocation.server, token=invocation.token, project=invocation.project)
-    made = invocation.client.rotate_token(user)
     home = home_directory(os.environ)
     stored = Credentials.load(home)
+    made = invocation.client.rotate_token(user)
     mine = next((login for login in stored.logins if login.token == target.token), None)
-    kept = mine is not None and user is None
-    if mine is not None and kept:
-        replaced = type(mine)(
-            server=mine.server, project=mine.project, user=mine.user, token=made.token
-        )
-        stored.with_login(replaced).save(home)
+    kept = False
+    if mine is not None and user is None:
+        kept = invocation.remember(home, stored.with_login(replace(mine, token=made.token)))
 
     def show() -> None:
         click.echo(f"Token of {made.user.name}, shown this once: {made.token}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from acai.model.errors import InvalidInput, InvalidSetting
 
 LOCAL = "local"  # stands for this home's own server, whatever its port is today
 DEFAULT_SERVER = "http://127.0.0.1:7650"
+_URL = re.compile(r"[!-~]+")  # what a URL may hold: ASCII that shows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +84,7 @@ class Credentials:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+                os.fchmod(out.fileno(), 0o600)
                 out.writelines(lines)
                 out.flush()
                 os.fsync(out.fileno())
@@ -129,7 +132,7 @@ def discover(
     home = home_directory(environ)
     lines = _client_lines(home)
     project = project or environ.get("ACAI_PROJECT") or lines.get("project")
-    token = token or environ.get("ACAI_TOKEN")
+    token = token or (environ.get("ACAI_TOKEN") or "").strip() or None
     stored = Credentials.load(home)
     server = server or environ.get("ACAI_SERVER") or lines.get("server")
     local = _local_server(home)
@@ -153,7 +156,7 @@ def normal_server(url: str) -> str:
     """`host:port` and trailing slashes made whole; raises InvalidInput for what is no address."""
     whole = (url if "://" in url else f"http://{url}").rstrip("/")
     scheme, _, rest = whole.partition("://")
-    if scheme not in ("http", "https") or not rest or any(c.isspace() for c in rest):
+    if scheme not in ("http", "https") or not rest.strip("/") or not _URL.fullmatch(rest):
         raise InvalidInput(f"{url!r} is not a server's address; write http://HOST:PORT")
     return whole
 
@@ -166,12 +169,14 @@ def _client_lines(home: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidSetting(f"{file} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise InvalidSetting(f"{file}: [client] must be a table of settings")
     return {key: str(value) for key, value in found.items() if key in ("server", "project")}
 
 
 def _local_server(home: Path) -> str | None:
     try:
         found: str = json.loads((home / "server.lock").read_text())["url"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return found

@@ -10,19 +10,30 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, cast
 
+from acai.model.errors import Unavailable
+
 T = TypeVar("T")
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """A value of `kind`. Fields that a newer server adds are passed over."""
-    return cast(T, _decode(kind, data))
+    """A value of `kind`. Fields that a newer server adds are passed over.
+
+    Raises Unavailable for what cannot be a `kind`.
+    """
+    try:
+        return cast(T, _decode(kind, data))
+    except (TypeError, ValueError, AttributeError) as error:
+        raise Unavailable(
+            "the server's answer is not one that this acai knows;"
+            " check the address, or upgrade the older of the two"
+        ) from error
 
 
-def _decode(kind: Any, data: Any) -> Any:
+def _decode(kind: Any, data: Any) -> Any:  # noqa: PLR0911  one for each kind of value
     if data is None or kind is Any:
         return data
     if dataclasses.is_dataclass(kind):
-        hints = _hints(kind)
+        hints = _hints(cast(type, kind))
         return kind(**{k: _decode(hints[k], v) for k, v in data.items() if k in hints})  # type: ignore[operator]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):

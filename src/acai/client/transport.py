@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import urllib3
 
-from acai.model.errors import AcaiError, ServerUnreachable, Unavailable, from_wire
+from acai.model.errors import (
+    AcaiError,
+    ServerUnreachable,
+    Unauthenticated,
+    Unavailable,
+    from_wire,
+)
+from acai.model.identity import valid_name
 from acai.version import __version__
 
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 _PASSING = frozenset({429, 502, 503, 504})
 _ATTEMPTS = 5
 _CONNECT, _READ = 5.0, 60.0
+_LONGEST_PAUSE = 10.0
+_TOKEN = re.compile(r"[!-~]+")  # what a header carries unharmed
 
 Body = bytes | Iterable[bytes] | None
 
@@ -70,12 +80,14 @@ class _HttpReply:
 
 
 class HttpTransport:
-    def __init__(self, *, pool_size: int = 16) -> None:
+    def __init__(
+        self, *, pool_size: int = 16, connect: float = _CONNECT, read: float = _READ
+    ) -> None:
         self._pool = urllib3.PoolManager(
             maxsize=pool_size,
             block=False,
             retries=False,
-            timeout=urllib3.Timeout(connect=_CONNECT, read=_READ),
+            timeout=urllib3.Timeout(connect=connect, read=read),
         )
 
     def send(
@@ -86,14 +98,16 @@ class HttpTransport:
                 method,
                 url,
                 headers=dict(headers),
-                body=body,  # type: ignore[arg-type]
+                body=body,
                 preload_content=False,
                 redirect=False,
             )
         except urllib3.exceptions.HTTPError as error:
             never_sent = isinstance(
                 error,
-                urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError,
+                urllib3.exceptions.NewConnectionError
+                | urllib3.exceptions.ConnectTimeoutError
+                | urllib3.exceptions.LocationValueError,
             )
             raise _unreachable(url, error, sent=not never_sent) from error
         return _HttpReply(raw, url)
@@ -104,7 +118,9 @@ class HttpTransport:
 
 def _unreachable(url: str, error: Exception, *, sent: bool) -> ServerUnreachable:
     server = "/".join(url.split("/")[:3])
-    if isinstance(error, urllib3.exceptions.NameResolutionError):
+    if isinstance(error, urllib3.exceptions.LocationValueError):
+        reason = "that is no address; write http://HOST:PORT"
+    elif isinstance(error, urllib3.exceptions.NameResolutionError):
         reason = "no such host; check the address"
     elif isinstance(error, urllib3.exceptions.NewConnectionError):
         reason = "nothing listens there; start it with `acai up`, or check the address"
@@ -134,9 +150,11 @@ class Session:
         self._patience = patience  # scales the pauses between attempts
         self._headers = {"user-agent": f"acai/{__version__}", "accept-encoding": "gzip"}
         if token:
+            if not _TOKEN.fullmatch(token):
+                raise Unauthenticated("the token is not one of acai's; copy it whole and alone")
             self._headers["authorization"] = f"Bearer {token}"
         if project:
-            self._headers["x-acai-project"] = project
+            self._headers["x-acai-project"] = valid_name("project", project)
 
     def call(
         self,
@@ -152,9 +170,11 @@ class Session:
         `repeatable` says that sending the call twice does no harm; by default the method
         decides. A call that is not is sent again only if it surely never arrived.
         """
-        reply = self.reply(method, path, body, query=query, repeatable=repeatable)
-        data = reply.read()
-        return json.loads(data) if data else None
+        reply, data = self._exchange(method, path, body, query, repeatable, whole=True)
+        try:
+            return json.loads(data) if data else None
+        except ValueError:
+            raise _not_ours(reply.status) from None
 
     def reply(
         self,
@@ -166,6 +186,18 @@ class Session:
         repeatable: bool | None = None,
     ) -> Reply:
         """Like `call`, with the good answer's body left to stream."""
+        return self._exchange(method, path, body, query, repeatable, whole=False)[0]
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        query: Mapping[str, Any] | None,
+        repeatable: bool | None,
+        *,
+        whole: bool,
+    ) -> tuple[Reply, bytes]:
         headers = dict(self._headers)
         data: bytes | None = None
         if body is not None:
@@ -176,25 +208,27 @@ class Session:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 reply = self.transport.send(method, url, headers=headers, body=data)
-                if reply.status < 400:
-                    return reply
+                if reply.status < 300:
+                    return reply, reply.read() if whole else b""
                 error = error_of(reply)
                 again = safe and reply.status in _PASSING
             except ServerUnreachable as unreachable:
                 error = unreachable
                 # A refused connection will not mend itself while a person waits: one more try.
                 again = safe if unreachable.detail["sent"] else attempt == 1
-            if not again or attempt == _ATTEMPTS:
+            pause = _pause(attempt, error)
+            if not again or attempt == _ATTEMPTS or pause is None:
                 raise error
-            time.sleep(_pause(attempt, error) * self._patience)
+            time.sleep(pause * self._patience)
         raise AssertionError("unreachable")
 
 
-def _pause(attempt: int, error: AcaiError) -> float:
+def _pause(attempt: int, error: AcaiError) -> float | None:
+    """Seconds to wait before the next attempt; None if the server asks for more patience."""
     asked = error.detail.get("retry_after")
-    if isinstance(asked, int | float) and asked <= 10:
-        return float(asked)
-    return 0.1 * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311
+    if isinstance(asked, int | float):
+        return float(asked) if asked <= _LONGEST_PAUSE else None
+    return float(0.1 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
 
 
 def _encode(query: Mapping[str, Any] | None) -> str:
@@ -211,14 +245,18 @@ def _encode(query: Mapping[str, Any] | None) -> str:
 
 
 def error_of(reply: Reply) -> AcaiError:
-    """The error that an answer of 400 and above describes, whoever wrote it."""
+    """The error that an answer other than 2xx describes, whoever wrote it."""
     data = reply.read()
     try:
         error = json.loads(data)["error"]
-        return from_wire(error["code"], error["message"], error.get("detail") or {})
+        return from_wire(error["code"], str(error["message"]), error.get("detail") or {})
     except (ValueError, KeyError, TypeError):
-        return Unavailable(
-            f"the server answered {reply.status} with something that is not acai's;"
-            " check the address, and the proxy if there is one",
-            status=reply.status,
-        )
+        return _not_ours(reply.status)
+
+
+def _not_ours(status: int) -> Unavailable:
+    return Unavailable(
+        f"the server answered {status} with something that is not acai's;"
+        " check the address, and the proxy if there is one",
+        status=status,
+    )

@@ -25,6 +25,7 @@ from acai.model.identity import (
     Project,
     Role,
     User,
+    is_name,
     valid_name,
 )
 from acai.model.ids import ProjectId, UserId
@@ -61,8 +62,12 @@ class Identity:
         self._clock = clock
         self._limiter = FailureLimiter(failure_limit)
 
-    def bootstrap(self, user_name: str) -> FirstStart | None:
-        """Make the global admin, the project `default` and its first user; None if they exist."""
+    def bootstrap(self, user_name: str, keep: Callable[[FirstStart], None]) -> FirstStart | None:
+        """Make the global admin, the project `default` and its first user; None if they exist.
+
+        `keep` puts the tokens away, before they become valid: were it after, a crash between
+        the two would leave a platform that nobody can sign in to.
+        """
         with self._database.write(PLATFORM) as tx:
             records.lock_platform(tx)
             if records.platform_value(tx, "started") is not None:
@@ -71,7 +76,9 @@ class Identity:
             admin = self._new_user(tx, None, "admin", Role.GLOBAL_ADMIN)
             project, _ = records.add_project(tx, "default", self._clock())
             user = self._new_user(tx, project, user_name, Role.ADMIN)
-            return FirstStart(admin=admin, user=user)
+            first = FirstStart(admin=admin, user=user)
+            keep(first)
+        return first
 
     def platform_secret(self, name: str) -> bytes:
         """A random secret of this platform, the same on every server and after every restart."""
@@ -115,7 +122,8 @@ class Identity:
         return Principal(user_id=stored.user_id, user=stored.user, project_id=project_id)
 
     def _foreign_project(self, tx: Transaction, user: User, project: str) -> ProjectId:
-        found = records.project_named(tx, project) if user.role is Role.GLOBAL_ADMIN else None
+        visible = user.role is Role.GLOBAL_ADMIN and is_name(project)
+        found = records.project_named(tx, project) if visible else None
         if found is None:
             own = f"; your token is for {user.project!r}" if user.project else ""
             raise ProjectNotFound(f"there is no project {project!r} for this token{own}")
@@ -170,6 +178,7 @@ class Identity:
                 user_id, user = self._user(tx, caller, name)
             if user_id != caller.user_id and caller.user.role is Role.MEMBER:
                 raise Forbidden("only an admin of the project may rotate another user's token")
+            records.lock_user(tx, user_id)
             token = new_token()
             records.revoke_tokens(tx, user_id, self._clock())
             records.add_token(tx, user_id, token.lookup, token.hash, self._clock())
@@ -178,7 +187,7 @@ class Identity:
     def _user(self, tx: Transaction, caller: Principal, name: str) -> tuple[UserId, User]:
         if caller.project_id is None:
             raise ProjectNotFound("name the project of that user with --project")
-        found = records.user_named(tx, caller.project, name)
+        found = records.user_named(tx, caller.project, name) if is_name(name) else None
         if found is None:
             raise UserNotFound(f"there is no user {name!r} in this project; see `acai user ls`")
         return found

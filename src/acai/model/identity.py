@@ -63,9 +63,13 @@ class Principal:
         return self.project_id
 
 
+def is_name(text: str) -> bool:
+    return _NAME.match(text) is not None
+
+
 def valid_name(what: str, name: str) -> str:
     """A project's or user's name, or InvalidInput that says what a name looks like."""
-    if not _NAME.match(name):
+    if not is_name(name):
         raise InvalidInput(
             f"{name!r} cannot name a {what}: use 1 to 63 letters, digits, '.', '_' or '-',"
             " beginning with a letter or digit",

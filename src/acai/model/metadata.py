@@ -148,19 +148,9 @@ def validate_value(value: object, *, key: str = "value") -> MetadataValue:
     if isinstance(value, datetime):
         return _validate_time(value, key)
     if isinstance(value, numbers.Integral):
-        if abs(int(value)) > MAX_INTEGER:
-            raise InvalidInput(
-                f"{key} is an integer beyond 2**53, which would be rounded; give it as a text",
-                key=key,
-            )
-        return int(value)
+        return _validate_integer(int(value), key)
     if isinstance(value, numbers.Real):
-        if not math.isfinite(float(value)):
-            raise InvalidInput(
-                f"{key} is {float(value)}; a number has to be finite, leave it out or give a text",
-                key=key,
-            )
-        return float(value)
+        return _validate_real(float(value), key)
     raise InvalidInput(
         f"{key} is a {type(value).__name__}; a value is a number, a text, a boolean or a time",
         key=key,
@@ -184,10 +174,9 @@ def parse_number(text: str) -> int | float | None:
     if match is None:
         return None
     if any(match.groups()):
-        return float(validate_value(float(text), key=text))  # type: ignore[arg-type]
+        return _validate_real(float(text), text)
     # Longer than any integer in range, and Python refuses to read thousands of digits.
-    digits = int(text) if len(text) <= 20 else MAX_INTEGER + 1
-    return int(validate_value(digits, key=text))  # type: ignore[arg-type]
+    return _validate_integer(int(text) if len(text) <= 20 else MAX_INTEGER + 1, text)
 
 
 def parse_time(text: str) -> datetime | date | None:
@@ -285,6 +274,23 @@ def _validate_text(text: str, key: str) -> str:
             key=key,
         )
     return text
+
+
+def _validate_integer(value: int, key: str) -> int:
+    if abs(value) > MAX_INTEGER:
+        raise InvalidInput(
+            f"{key} is an integer beyond 2**53, which would be rounded; give it as a text",
+            key=key,
+        )
+    return value
+
+
+def _validate_real(value: float, key: str) -> float:
+    if not math.isfinite(value):
+        raise InvalidInput(
+            f"{key} is {value}; a number has to be finite, leave it out or give a text", key=key
+        )
+    return value
 
 
 def _validate_time(moment: datetime, key: str) -> datetime:

@@ -7,21 +7,15 @@ streamed side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from itertools import islice
 
 from acai.lake.tree.chunks import ChunkStore
-from acai.lake.tree.nodes import Node, read_nodes
-from acai.lake.tree.read import entries_of
+from acai.lake.tree.nodes import read_nodes
+from acai.lake.tree.read import NodeReader, covering, entries_of, look_up
 from acai.lake.tree.values import Change, Entry, Root
 
-
-class _Part(NamedTuple):
-    """A subtree, whose keys lie above `low` and up to `high`."""
-
-    low: str
-    high: str
-    root: Root
+_READ_AHEAD = 512
 
 
 def diff(store: ChunkStore, before: Root, after: Root) -> Iterator[Change]:
@@ -29,71 +23,65 @@ def diff(store: ChunkStore, before: Root, after: Root) -> Iterator[Change]:
 
     Differing inner nodes are read before the first change comes; leaves as they are consumed.
     """
-    old, new = _remaining_leaves(store, before, after, one_sided=False)
+    old, new = _differing_leaves(store, before, after)
     return _compare(entries_of(store, old), entries_of(store, new))
 
 
 def additions(store: ChunkStore, base: Root, other: Root) -> Iterator[Change]:
     """Of `diff(base, other)`, the changes to paths that `other` holds.
 
-    Parts of `base` in whose range `other` has nothing different are not read, so that a small
-    tree is compared with a large one at the cost of the small one.
+    Only `other` is walked, and the base is looked up, so that a small tree is compared with a
+    large one at the cost of the small one.
     """
-    old, new = _remaining_leaves(store, base, other, one_sided=True)
-    changes = _compare(entries_of(store, old), entries_of(store, new))
-    return (change for change in changes if change.after is not None)
+    reader = NodeReader(store)
+    entries = entries_of(store, _leaves_apart(store, reader, base, other))
+    while batch := list(islice(entries, _READ_AHEAD)):
+        held = look_up(reader, base, [path for path, _ in batch])
+        for path, entry in batch:
+            before = held.get(path)
+            if before != entry:
+                yield Change(path, before, entry)
 
 
-def _remaining_leaves(
-    store: ChunkStore, before: Root, after: Root, *, one_sided: bool
+def _differing_leaves(
+    store: ChunkStore, before: Root, after: Root
 ) -> tuple[list[Root], list[Root]]:
     if before.id == after.id:
         return [], []
-    old_top, new_top = read_nodes(store, [before, after])
-    old_level, old = _whole(before, old_top)
-    new_level, new = _whole(after, new_top)
-    while True:
-        if old_level == new_level:
-            old, new = _cancel(old, new)
-        if one_sided:
-            old = list(_overlapping(old, new))
-        if not (old_level or new_level):
-            return [part.root for part in old], [part.root for part in new]
+    old, new = [before], [after]
+    old_level, new_level = (top.level for top in read_nodes(store, [before, after]))
+    while old_level or new_level:
         descend_old, descend_new = old_level >= new_level, new_level >= old_level
         if descend_old:
             old, old_level = _children(store, old), old_level - 1
         if descend_new:
             new, new_level = _children(store, new), new_level - 1
+        if old_level == new_level:
+            shared = {root.id for root in old} & {root.id for root in new}
+            old = [root for root in old if root.id not in shared]
+            new = [root for root in new if root.id not in shared]
+    return old, new
 
 
-def _whole(root: Root, top: Node) -> tuple[int, list[_Part]]:
-    return top.level, [_Part("", top.keys[-1], root)] if top.keys else []
+def _children(store: ChunkStore, roots: list[Root]) -> list[Root]:
+    return [child for node in read_nodes(store, roots) for child in node.roots]
 
 
-def _children(store: ChunkStore, parts: list[_Part]) -> list[_Part]:
-    below: list[_Part] = []
-    for part, node in zip(parts, read_nodes(store, (part.root for part in parts)), strict=True):
-        lows = [part.low, *node.keys]
-        below += map(_Part, lows, node.keys, node.roots)
-    return below
+def _leaves_apart(store: ChunkStore, reader: NodeReader, base: Root, other: Root) -> list[Root]:
+    """The leaves of `other` that are not leaves of `base`.
 
-
-def _cancel(old: list[_Part], new: list[_Part]) -> tuple[list[_Part], list[_Part]]:
-    shared = {part.root.id for part in old} & {part.root.id for part in new}
-    return (
-        [part for part in old if part.root.id not in shared],
-        [part for part in new if part.root.id not in shared],
-    )
-
-
-def _overlapping(parts: Iterable[_Part], others: list[_Part]) -> Iterator[_Part]:
-    """The parts whose range meets that of one of `others`; both are in order."""
-    at = 0
-    for part in parts:
-        while at < len(others) and others[at].high <= part.low:
-            at += 1
-        if at < len(others) and others[at].low < part.high:
-            yield part
+    A subtree can stand in the base only where the base holds the subtree's last key.
+    """
+    (top,) = read_nodes(store, [other])
+    parts = [(key, other) for key in top.keys[-1:]]
+    for level in range(top.level, -1, -1):
+        there = covering(reader, base, level, [key for key, _ in parts])
+        shared = {root.id for root, _ in there}
+        parts = [(key, root) for key, root in parts if root.id not in shared]
+        if level > 0:
+            nodes = read_nodes(store, [root for _, root in parts])
+            parts = [pair for node in nodes for pair in zip(node.keys, node.roots, strict=True)]
+    return [root for _, root in parts]
 
 
 def _compare(

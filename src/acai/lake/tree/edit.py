@@ -16,8 +16,8 @@ from typing import cast
 from acai.lake.tree.build import ChunkWriter, Levels, check_order
 from acai.lake.tree.chunks import ChunkStore
 from acai.lake.tree.cuts import STANDARD, Cuts, Cutter
-from acai.lake.tree.nodes import EMPTY, Item, Node, read_nodes
-from acai.lake.tree.read import route
+from acai.lake.tree.nodes import EMPTY, Item, Node
+from acai.lake.tree.read import NodeReader, covering
 from acai.lake.tree.values import Entry, Root
 
 _Edit = tuple[str, Item | None]
@@ -57,8 +57,8 @@ def apply(
     batches: what stays in memory is inner nodes, about a fiftieth of what was touched.
     """
     writer = ChunkWriter(store)
-    reader = _Reader(store)
-    top = reader.node(root)
+    reader = NodeReader(store)
+    (top,) = reader.read([root])
     edits: Iterable[_Edit] = changes
     for level in range(top.level + 1):
         edits = _edit_level(_Cursor(reader, root, level), edits, writer, cuts)
@@ -142,51 +142,21 @@ def _replacements(
     return edits
 
 
-class _Reader:
-    """Nodes of the old tree. Inner nodes are kept, because each level passes them again."""
-
-    def __init__(self, store: ChunkStore) -> None:
-        self._store = store
-        self._inner: dict[bytes, Node] = {}
-        self._leaves: dict[bytes, Node] = {}
-
-    def fetch(self, roots: Iterable[Root]) -> None:
-        wanted = [r for r in roots if r.id not in self._inner and r.id not in self._leaves]
-        for root, node in zip(wanted, read_nodes(self._store, wanted), strict=True):
-            (self._inner if node.level else self._leaves)[root.id] = node
-
-    def node(self, root: Root) -> Node:
-        if root.id not in self._inner and root.id not in self._leaves:
-            self.fetch([root])
-        return self._inner.get(root.id) or self._leaves[root.id]
-
-    def forget_leaves(self) -> None:
-        self._leaves = {}
-
-
 class _Cursor:
     """A place among the nodes of one level of the old tree."""
 
-    def __init__(self, reader: _Reader, top: Root, level: int) -> None:
+    def __init__(self, reader: NodeReader, top: Root, level: int) -> None:
         self.level = level
         self._reader = reader
         self._top = top
         self._stem: list[tuple[Node, int]] = []
+        self._near: dict[bytes, Node] = {}
 
     def prefetch(self, keys: list[str]) -> None:
-        """Fetch the nodes that hold these sorted keys, a level of the tree at a time."""
-        self._reader.forget_leaves()
-        visits = [(self._top, keys)]
-        while True:
-            self._reader.fetch(root for root, _ in visits)
-            nodes = [self._reader.node(root) for root, _ in visits]
-            if nodes[0].level == self.level:
-                return
-            visits = [
-                visit
-                for node, (_, paths) in zip(nodes, visits, strict=True)
-                for visit in route(node, paths)
-            ]
+        """Fetch the nodes into whose ranges these sorted keys fall."""
+        roots = [root for root, _ in covering(self._reader, self._top, self.level, keys)]
+        nodes = self._reader.read(roots)
+        self._near = {root.id: node for root, node in zip(roots, nodes, strict=True)}
 
     def seek(self, key: str) -> None:
         """Go to the node in whose range `key` falls; beyond all of them, to the last."""
@@ -214,7 +184,10 @@ class _Cursor:
         return node.roots[index]
 
     def node(self) -> Node:
-        return self._reader.node(self.root())
+        root = self.root()
+        if root.id not in self._near:
+            (self._near[root.id],) = self._reader.read([root])
+        return self._near[root.id]
 
 
 class _Queue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from acai.lake.tree.chunks import BATCH, ChunkStore, read_chunks
@@ -21,23 +21,58 @@ def open_root(store: ChunkStore, id_: bytes) -> Root:
 
 def get(store: ChunkStore, root: Root, paths: Collection[str]) -> dict[str, Entry]:
     """The entries at these paths; a path that the tree does not hold is left out."""
+    return look_up(NodeReader(store), root, sorted(set(paths)))
+
+
+class NodeReader:
+    """Reads nodes for one operation, and keeps the inner ones, which it passes again."""
+
+    def __init__(self, store: ChunkStore) -> None:
+        self._store = store
+        self._inner: dict[bytes, Node] = {}
+
+    def read(self, roots: Sequence[Root]) -> list[Node]:
+        unread = [root for root in roots if root.id not in self._inner]
+        fresh: dict[bytes, Node] = {}
+        for root, node in zip(unread, read_nodes(self._store, unread), strict=True):
+            (self._inner if node.level else fresh)[root.id] = node
+        return [fresh.get(root.id) or self._inner[root.id] for root in roots]
+
+
+def covering(
+    reader: NodeReader, root: Root, level: int, paths: list[str]
+) -> list[tuple[Root, list[str]]]:
+    """The subtrees at `level` into whose ranges these sorted paths fall, each with its paths.
+
+    What lies beyond the last range goes to the last subtree. A tree that is not as high has
+    none. One call of the store for each level above.
+    """
+    (top,) = reader.read([root])
+    if top.level < level or not paths:
+        return []
+    visits = [(root, paths)]
+    for _ in range(top.level - level):
+        nodes = reader.read([root for root, _ in visits])
+        visits = [
+            visit
+            for node, (_, inside) in zip(nodes, visits, strict=True)
+            for visit in _route(node, inside)
+        ]
+    return visits
+
+
+def look_up(reader: NodeReader, root: Root, paths: list[str]) -> dict[str, Entry]:
+    """As `get`, for sorted paths."""
+    visits = covering(reader, root, 0, paths)
     found: dict[str, Entry] = {}
-    visits = [(root, sorted(set(paths)))]
-    while visits:
-        nodes = read_nodes(store, (root for root, _ in visits))
-        below: list[tuple[Root, list[str]]] = []
-        for node, (_, wanted) in zip(nodes, visits, strict=True):
-            if node.level == 0:
-                held = dict(zip(node.keys, node.entries, strict=True))
-                found.update((path, held[path]) for path in wanted if path in held)
-            else:
-                below += route(node, wanted)
-        visits = below
+    leaves = reader.read([leaf for leaf, _ in visits])
+    for node, (_, wanted) in zip(leaves, visits, strict=True):
+        held = dict(zip(node.keys, node.entries, strict=True))
+        found.update((path, held[path]) for path in wanted if path in held)
     return found
 
 
-def route(node: Node, paths: list[str]) -> Iterator[tuple[Root, list[str]]]:
-    """Split sorted paths among the children of an inner node; what lies beyond goes to the last."""
+def _route(node: Node, paths: list[str]) -> Iterator[tuple[Root, list[str]]]:
     start = 0
     while start < len(paths):
         child = bisect_left(node.keys, paths[start])

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from acai.model.errors import InvalidQuery
+from acai.model.query.ast import Relation
 
 MAX_QUERY_CHARACTERS = 16_384
 MAX_NESTING = 64
@@ -27,6 +28,10 @@ KEYWORDS = frozenset(
         "desc",
     ]
 )
+# Before a dot these are a relation, or likely a slip for one: plurals, and kinds of things.
+# A key may hold a dot, so any other prefix is part of a key.
+RELATION_SLIPS = frozenset(["jobs", "inputs", "outputs", "set", "sets", "file", "files"])
+RELATION_LIKE = RELATION_SLIPS | set(Relation)
 
 _TOKEN = re.compile(
     r"""
@@ -40,7 +45,7 @@ _TOKEN = re.compile(
     | (?P<_COMMA>,)
     | (?P<WORD>[^\s'"`(),=!<>~]+)
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _QUANTITY_START = frozenset("0123456789+-.")
@@ -68,7 +73,8 @@ def tokenize(query: str) -> list[Token]:
     bad = _NOT_TEXT.search(query)
     if bad:
         raise InvalidQuery(
-            f"The query has the character U+{ord(bad[0]):04X} at column {bad.start() + 1}; remove it",
+            f"The query has the character U+{ord(bad[0]):04X} at column {bad.start() + 1}; "
+            "remove it",
             position=bad.start(),
             expected=["text"],
             query=query.replace("\x00", " ").encode("utf-8", "replace").decode(),
@@ -86,12 +92,26 @@ def tokenize(query: str) -> list[Token]:
     return tokens
 
 
+def is_quantity(word: str) -> bool:
+    """Whether a bare word has to be a number, a duration, a size or a time.
+
+    A SHA-256 does not, although it may start with a digit: it is pasted too often.
+    """
+    return word[0] in _QUANTITY_START and not _HASH.fullmatch(word)
+
+
+def written_at(query: str, position: int) -> str:
+    """The token that starts at `position`, as the user wrote it."""
+    match = _TOKEN.match(query, position)
+    return match[0] if match else query[position:]
+
+
 def _token(kind: str, text: str, position: int) -> Token:
     if kind != "WORD":
         return Token(kind, text, position)
     if text.lower() in KEYWORDS:
         return Token(text.upper(), text, position)
-    if text[0] in _QUANTITY_START and not _HASH.fullmatch(text):
+    if is_quantity(text):
         return Token("QUANTITY", text, position)
     return Token(kind, text, position)
 
@@ -101,12 +121,12 @@ def _no_token(query: str, position: int) -> InvalidQuery:
     if character == "!":
         problem, expected = "'!' stands alone", ["'!='", "'!~'", "'not'"]
     elif character == "`":
-        problem, expected = "the key in backticks does not end", ["a closing '`'"]
+        problem, expected = "the backtick is never closed", ["a closing '`'"]
     else:
-        problem = f"the text in quotes does not end (a quote inside it is doubled: {character * 2})"
-        expected = [f"a closing {character}"]
+        problem = f"the quote {character} is never closed"
+        expected = [f"a closing {character} (one inside the text is doubled: {character * 2})"]
     return InvalidQuery(
-        f"Invalid query: {problem}; expected {' or '.join(expected)} for the one at column {position + 1}",
+        f"Invalid query: {problem} at column {position + 1}; expected {' or '.join(expected)}",
         position=position,
         expected=expected,
         query=query,

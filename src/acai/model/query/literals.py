@@ -8,6 +8,7 @@ matches nothing. Other bare words are texts, but for the few with a meaning of t
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -27,6 +28,7 @@ from acai.model.query.ast import (
     Size,
     Text,
 )
+from acai.model.query.lexer import is_quantity
 
 # A thousand years: beyond any question, and within what a time can express.
 MAX_DURATION_SECONDS = 366_000 * 86_400
@@ -36,9 +38,16 @@ _DURATION = re.compile(rf"(?:{_DECIMAL}(?:ms|s|m|h|d|w))+")
 _DURATION_PART = re.compile(rf"({_DECIMAL})(ms|s|m|h|d|w)")
 _SIZE = re.compile(rf"({_DECIMAL})([KMGT]I?B|B)", re.IGNORECASE)
 _UNIT_BYTES = {unit.upper(): factor for unit, factor in BYTES.items()}
-_HASH = re.compile(r"[0-9a-f]{64}")
-_BARE_WORD = re.compile(r"(?:[^\W\d]|/)[\w./:@%+-]*")
+_BARE_WORD = re.compile(r"[\w/][\w./:@%+-]*")
 
+_CONSTANTS: dict[str, Literal] = {
+    "true": Boolean(value=True),
+    "false": Boolean(value=False),
+    "today": RelativeDay(days_ago=0),
+    "yesterday": RelativeDay(days_ago=1),
+    "now": RelativeTime(seconds_ago=0),
+    "me": Me(),
+}
 _VALUE_TYPES: dict[type[Literal], ValueType] = {
     Number: ValueType.NUMBER,
     Duration: ValueType.NUMBER,
@@ -60,20 +69,12 @@ def literal_type(literal: Literal) -> ValueType:
 
 def read_word(word: str, position: int) -> Literal:
     """The literal that a bare word writes, or InvalidInput that says how to write it."""
-    if word[0] in "0123456789+-." and not _HASH.fullmatch(word):
+    if is_quantity(word):
         return _read_quantity(word, position)
-    match word.lower():
-        case "true" | "false":
-            return Boolean(value=word.lower() == "true", position=position)
-        case "today":
-            return RelativeDay(days_ago=0, position=position)
-        case "yesterday":
-            return RelativeDay(days_ago=1, position=position)
-        case "now":
-            return RelativeTime(seconds_ago=0, position=position)
-        case "me":
-            return Me(position=position)
-    if not _HASH.fullmatch(word) and not _BARE_WORD.fullmatch(word):
+    constant = _CONSTANTS.get(word.lower())
+    if constant is not None:
+        return replace(constant, position=position)
+    if not _BARE_WORD.fullmatch(word):
         raise InvalidInput(f"'{word}' needs quotes: write '{quoted(word)[1:-1]}'")
     return Text(value=word, position=position)
 
@@ -88,7 +89,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def write_literal(literal: Literal) -> str:
+def write_literal(literal: Literal) -> str:  # noqa: PLR0911 - one line per kind of literal
     """Text that reads back as an equal literal."""
     match literal:
         case Number():

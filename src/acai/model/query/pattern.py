@@ -282,7 +282,7 @@ def postgres_pattern(pattern: str) -> str:
 
     Classes are spelled out, so that the answer does not depend on a collation.
     """
-    return _write(parse_pattern(pattern)) or "(?:)"
+    return _write(parse_pattern(pattern))
 
 
 def _write(regex: Regex) -> str:
@@ -314,7 +314,7 @@ def _write_characters(characters: Characters) -> str:
         if low == high:
             return _write_code(low, r"\^$.[]{}()*+?|")
     inside = "".join(
-        _write_code(low, r"\^-[]") + (f"-{_write_code(high, r'\^-[]')}" if high > low else "")
+        "-".join(_write_code(code, r"\^-[]") for code in sorted({low, high}))
         for low, high in characters.ranges
     )
     return f"[{'^' if characters.negated else ''}{inside}]"

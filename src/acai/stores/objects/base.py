@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
+from acai.model.errors import InvalidInput
 from acai.model.ids import Sha256
 
 MIB = 1024 * 1024
@@ -175,6 +176,12 @@ class Multipart(Protocol):
 
 class SigningStore(ObjectStore, Signer, Protocol):
     """What the platform is given: a store that signs. Ask `isinstance(store, Multipart)`."""
+
+
+def check_parts(size: int, part_size: int) -> None:
+    """Raise InvalidInput unless `size` bytes make 1 to 10,000 parts of `part_size`."""
+    if size < 1 or part_size < 1 or -(-size // part_size) > MAX_PARTS:
+        raise InvalidInput(f"{size} bytes in parts of {part_size} is not 1 to {MAX_PARTS} parts")
 
 
 def part_size_for(size: int) -> int:

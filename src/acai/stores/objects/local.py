@@ -82,8 +82,13 @@ class LocalStore:
 
     def put(self, key: str, data: bytes | Iterable[bytes]) -> None:
         chunks = (data,) if isinstance(data, bytes | bytearray | memoryview) else data
-        with storage_errors(key):
-            write_atomically(self._path(key), chunks, scratch=self._scratch, durable=self._durable)
+        # Only our own steps are translated: an OSError of the source is the caller's.
+        with self._new_file(key) as file:
+            for chunk in chunks:
+                with storage_errors(key):
+                    file.write(chunk)
+            with storage_errors(key):
+                file.commit()
 
     def get(self, key: str, *, offset: int = 0, length: int | None = None) -> Iterator[bytes]:
         chunks = self._read(self._path(key), key, offset, length)
@@ -154,10 +159,7 @@ class LocalStore:
 
     def incoming(self, permit: Permit) -> Incoming:
         """Begin to take the bytes of a verified PUT."""
-        tally = Tally(permit)
-        with storage_errors(permit.key):
-            file = AtomicFile(self._path(permit.key), scratch=self._scratch, durable=self._durable)
-        return _IncomingObject(permit.key, file, tally)
+        return _IncomingObject(permit.key, self._new_file(permit.key), Tally(permit))
 
     def receive(self, permit: Permit, chunks: Iterable[bytes]) -> str:
         """Take all bytes of a verified PUT; see Incoming for what it raises and returns."""
@@ -196,6 +198,10 @@ class LocalStore:
 
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)
+
+    def _new_file(self, key: str) -> AtomicFile:
+        with storage_errors(key):
+            return AtomicFile(self._path(key), scratch=self._scratch, durable=self._durable)
 
     def _read(
         self, path: Path, key: str, offset: int, length: int | None
@@ -290,7 +296,7 @@ def storage_errors(key: str) -> Iterator[None]:
     """Translate what the file system says about `key`."""
     try:
         yield
-    except (NotADirectoryError, IsADirectoryError) as error:
+    except (NotADirectoryError, IsADirectoryError, FileExistsError) as error:
         raise Conflict(f"object {key} and another one need the same directory name") from error
     except OSError as error:
         if error.errno in _FULL:

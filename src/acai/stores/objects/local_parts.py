@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +29,7 @@ from acai.model.errors import (
 )
 from acai.model.ids import Sha256, random_word
 from acai.model.keys import check_key
-from acai.stores.objects.base import MAX_PARTS, MultipartUpload, ObjectInfo, Part, SignedRequest
+from acai.stores.objects.base import MultipartUpload, ObjectInfo, Part, SignedRequest, check_parts
 from acai.stores.objects.local import Incoming, LocalStore, Tally, storage_errors
 from acai.stores.objects.permits import Permit
 
@@ -40,10 +41,7 @@ class LocalPartsStore(LocalStore):
 
     def start_multipart(self, key: str, *, size: int, part_size: int) -> str:
         check_key(key)
-        if part_size < 1 or size < 1 or -(-size // part_size) > MAX_PARTS:
-            raise InvalidInput(
-                f"{size} bytes in parts of {part_size} is not 1 to {MAX_PARTS} parts"
-            )
+        check_parts(size, part_size)
         upload_id = random_word(20)
         directory = self._uploads / upload_id
         about = json.dumps({"key": key, "size": size, "part_size": part_size}).encode()
@@ -117,6 +115,19 @@ class LocalPartsStore(LocalStore):
                         yield MultipartUpload(
                             key=about["key"], upload_id=directory.name, started=started
                         )
+
+    def sweep_temporary(self, older_than: timedelta) -> int:
+        """As in LocalStore; and what is left of uploads that were being made or removed."""
+        swept = super().sweep_temporary(older_than)
+        limit = time.time() - older_than.total_seconds()
+        with storage_errors("uploads"):
+            for directory in self._uploads.iterdir() if self._uploads.is_dir() else ():
+                with contextlib.suppress(FileNotFoundError):
+                    whole = (directory / "about").exists() and (directory / _DATA).exists()
+                    if not whole and directory.stat().st_mtime < limit:
+                        shutil.rmtree(directory, ignore_errors=True)
+                        swept += 1
+        return swept
 
     @property
     def _uploads(self) -> Path:

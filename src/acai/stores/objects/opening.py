@@ -59,6 +59,7 @@ def open_store(
     if directory is not None:
         return LocalPartsStore(directory, sign_secret=sign_secret, public_base_url=public_base_url)
     parsed = parse_bucket_url(url)
+    _require_obstore()
     env = os.environ if environment is None else environment
     if parsed.scheme == "s3":
         return _open_s3(parsed, env)
@@ -107,6 +108,15 @@ def _directory(url: str) -> Path | None:
     if parts.netloc not in ("", "localhost") or not parts.path:
         raise InvalidSetting(f"storage {_shown(url)!r} is not file:///directory")
     return Path(unquote(parts.path))
+
+
+def _require_obstore() -> None:
+    try:
+        import obstore  # noqa: F401
+    except ImportError as error:
+        raise InvalidSetting(
+            "storage outside a directory needs the package obstore; run: pip install 'acai[s3]'"
+        ) from error
 
 
 def _open_s3(url: BucketUrl, env: Mapping[str, str]) -> SigningStore:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from acai.model.errors import UploadIncomplete, UploadNotFound
 from acai.model.ids import Sha256
 from acai.model.keys import check_key
-from acai.stores.objects.base import MultipartUpload, ObjectInfo, Part, SignedRequest
+from acai.stores.objects.base import MultipartUpload, ObjectInfo, Part, SignedRequest, check_parts
 from acai.stores.objects.remote import RemoteStore
 from acai.stores.objects.s3_http import Bucket, document
 
@@ -66,6 +66,7 @@ class S3Store(RemoteStore):
         return self._sign("GET", key, {}, {}, expires)
 
     def start_multipart(self, key: str, *, size: int, part_size: int) -> str:
+        check_parts(size, part_size)
         answer = self._inside.request(
             "POST",
             self._full(key),

@@ -10,9 +10,15 @@ from xml.etree import ElementTree
 import urllib3
 
 from acai.model.errors import StorageFull, Unavailable
-from acai.stores.objects.sigv4 import Credentials, Scope, presign
+from acai.stores.objects.sigv4 import (
+    Credentials,
+    Scope,
+    authorize,
+    encode_path,
+    encode_query,
+    presign,
+)
 
-_OWN_REQUESTS = timedelta(minutes=5)
 _TIMEOUT = urllib3.Timeout(connect=5, read=60)
 _NO_ROOM = {"507", "InsufficientStorage", "QuotaExceeded", "XMinioStorageFull"}
 _NO_RIGHT = {
@@ -82,23 +88,29 @@ class Bucket:
         *,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: bytes = b"",
         allow: Collection[str] = (),
     ) -> Answer:
         """Make one small request of our own. A code that is not in `allow` raises Unavailable."""
-        url = self.presign(
-            method, key, query or {}, headers or {}, expires=_OWN_REQUESTS, now=datetime.now(UTC)
+        path = f"{self.path}/{key}"
+        signed = authorize(
+            method=method,
+            origin=self.origin,
+            path=path,
+            query=query or {},
+            headers=headers or {},
+            body=body,
+            credentials=self.credentials,
+            scope=Scope(moment=datetime.now(UTC), region=self.region),
         )
+        url = f"{self.origin}{encode_path(path)}?{encode_query(query or {})}"
         try:
-            response = _POOL.request(
-                method, url, headers=dict(headers or {}), body=body, timeout=_TIMEOUT
-            )
+            response = _POOL.request(method, url, headers=signed, body=body, timeout=_TIMEOUT)
         except urllib3.exceptions.HTTPError as error:
-            # Not chained: the library's message holds the signed URL.
             raise Unavailable(
                 f"the store at {self.origin} does not answer ({type(error).__name__}); check its "
                 "address and that it runs"
-            ) from None
+            ) from error
         answer = Answer(
             headers=response.headers,
             data=response.data,
@@ -112,7 +124,7 @@ class Bucket:
         """Make the bucket if it does not exist and we may; raise Unavailable if it is not there."""
         if not self.request("HEAD", "", allow=("404",)).code:
             return
-        body = None
+        body = b""
         if self.region != "us-east-1":
             body = (
                 "<CreateBucketConfiguration><LocationConstraint>"

@@ -1,4 +1,4 @@
-"""AWS Signature Version 4, as much of it as presigned requests need.
+"""AWS Signature Version 4: presigned URLs for others, signed headers for ourselves.
 
 A presigned URL carries its own permission. Every header that is signed must be sent by
 whoever uses the URL, with the very value that was signed: that is how a URL is made good
@@ -123,3 +123,41 @@ def presign(
         secret_key=credentials.secret_key,
     )
     return f"{origin}{encode_path(path)}?{encode_query(parameters)}&X-Amz-Signature={proof}"
+
+
+def authorize(
+    *,
+    method: str,
+    origin: str,
+    path: str,
+    query: Mapping[str, str],
+    headers: Mapping[str, str],
+    body: bytes,
+    credentials: Credentials,
+    scope: Scope,
+) -> dict[str, str]:
+    """The headers of a request that we make ourselves, so that no URL in a log is a key."""
+    payload = hashlib.sha256(body).hexdigest()
+    signed = {
+        **{name.lower(): value for name, value in headers.items()},
+        "host": urlsplit(origin).netloc,
+        "x-amz-content-sha256": payload,
+        "x-amz-date": scope.timestamp,
+    }
+    if credentials.session_token is not None:
+        signed["x-amz-security-token"] = credentials.session_token
+    proof = signature(
+        method=method,
+        path=path,
+        query=query,
+        headers=signed,
+        payload=payload,
+        scope=scope,
+        secret_key=credentials.secret_key,
+    )
+    names = ";".join(sorted(signed))
+    signed["authorization"] = (
+        f"{_ALGORITHM} Credential={credentials.access_key}/{scope}, "
+        f"SignedHeaders={names}, Signature={proof}"
+    )
+    return signed

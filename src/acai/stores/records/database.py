@@ -8,12 +8,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NewType
 
-from sqlalchemy import Connection, CursorResult, Engine, Table, create_engine, event, insert
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Engine,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DataError,
+    DBAPIError,
+    OperationalError,
+    ProgrammingError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql.expression import Executable
 
-from acai.model.errors import InvalidSetting, StorageFull, Unavailable
+from acai.model.errors import InvalidInput, InvalidSetting, StorageFull, Unavailable
 from acai.model.ids import ProjectId
 from acai.stores.records import scope
 
@@ -46,8 +66,10 @@ class Transaction:
         self, statement: Executable, params: Params | Sequence[Params] | None = None
     ) -> CursorResult[Any]:
         if self._project is None:
-            return self._connection.execute(statement, params)  # type: ignore[arg-type]
+            return self._connection.execute(statement, params)
         _check_once(statement)
+        if params:
+            _check_params(params)
         own = {scope.PARAMETER: self._project}
         if params is None:
             return self._connection.execute(statement, own)
@@ -67,25 +89,78 @@ class Transaction:
         else:
             self._connection.execute(insert(table), batch)
 
+    def merge(self, table: Table, rows: Iterable[Params], *, replace: bool) -> None:
+        """Insert many rows; one whose primary key exists is replaced, or else left alone.
+
+        Within one call, no two rows may have the same key.
+        """
+        batch = list(rows)
+        if self._project is not None and "project_id" in table.c:
+            batch = [{**row, "project_id": self._project} for row in batch]
+        if not batch:
+            return
+        keys = list(table.primary_key.columns.keys())
+        if self.dialect == "sqlite":
+            self._connection.execute(
+                _on_conflict(sqlite.insert(table), keys, batch[0], replace), batch
+            )
+            return
+        names = list(batch[0])
+        arrays = [
+            func.unnest(bindparam(name, type_=postgresql.ARRAY(table.c[name].type)))
+            for name in names
+        ]
+        statement = postgresql.insert(table).from_select(names, select(*arrays))
+        self._connection.execute(
+            _on_conflict(statement, keys, batch[0], replace),
+            {name: [row[name] for row in batch] for name in names},
+        )
+
     def _copy(self, table: Table, batch: Sequence[Params]) -> None:
         names = list(batch[0])
         dialect = self._connection.dialect
         process = [
             table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names
         ]
-        cursor = self._connection.connection.cursor()
         columns = ", ".join(f'"{name}"' for name in names)
-        with cursor, cursor.copy(f'COPY "{table.name}" ({columns}) FROM STDIN') as copy:
-            for row in batch:
-                copy.write_row(
-                    [
-                        convert(row[name]) if convert else row[name]
-                        for name, convert in zip(names, process, strict=True)
-                    ]
-                )
+        command = f'COPY "{table.name}" ({columns}) FROM STDIN'
+        foreign: type[Exception] = dialect.loaded_dbapi.Error
+        cursor: Any = self._connection.connection.cursor()
+        try:
+            with cursor, cursor.copy(command) as copy:
+                for row in batch:
+                    copy.write_row(
+                        [
+                            convert(row[name]) if convert else row[name]
+                            for name, convert in zip(names, process, strict=True)
+                        ]
+                    )
+        except foreign as error:
+            # The same exception that an INSERT of these rows would have raised.
+            raise DBAPIError.instance(
+                command, None, error, foreign, hide_parameters=True, dialect=dialect
+            ) from error
+
+
+def _on_conflict(statement: Any, keys: list[str], row: Params, replace: bool) -> Any:
+    if not replace:
+        return statement.on_conflict_do_nothing(index_elements=keys)
+    changed = {name: statement.excluded[name] for name in row if name not in keys}
+    # A key without the project may be another project's, whose row is left alone.
+    own = None
+    if scope.COLUMN in changed:
+        own = statement.table.c.project_id == statement.excluded.project_id
+    return statement.on_conflict_do_update(index_elements=keys, set_=changed, where=own)
 
 
 _checked: dict[Any, None] = {}
+
+
+def _check_params(params: Params | Sequence[Params]) -> None:
+    """A parameter named like the column would become its value in an insert or update."""
+    rows = [params] if isinstance(params, Mapping) else params
+    if any(scope.COLUMN in row for row in rows):
+        raise scope.UnscopedStatement("project_id is given by the transaction, not as a parameter")
 
 
 def _check_once(statement: Executable) -> None:
@@ -155,6 +230,7 @@ def open_database(url: str, *, connections: int = 16) -> Database:
             parsed,
             pool_size=connections,
             max_overflow=0,
+            hide_parameters=True,
             connect_args={"check_same_thread": False, "timeout": 30, "cached_statements": 512},
         )
         event.listen(engine, "connect", _configure_sqlite)
@@ -164,6 +240,7 @@ def open_database(url: str, *, connections: int = 16) -> Database:
         parsed,
         pool_size=connections,
         max_overflow=0,
+        hide_parameters=True,
         pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "application_name": "acai"},
     )
@@ -174,7 +251,7 @@ def _parse(url: str) -> URL:
     forms = "postgresql://USER:PASSWORD@HOST/NAME or sqlite:///PATH"
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise InvalidSetting(f"the database URL is malformed; write {forms}") from None
     name = parsed.get_backend_name()
     if name == "sqlite":
@@ -216,19 +293,33 @@ def translated() -> Iterator[None]:
     """Turn the driver's errors into ours, once, with the cause chained."""
     try:
         yield
+    except PoolTimeout as error:
+        raise Unavailable("all connections to the database are busy; try again") from error
     except OperationalError as error:
-        text = str(error.orig)
-        if "disk is full" in text or "No space left" in text:
-            raise StorageFull(
-                "the database's disk is full; free some space and try again"
-            ) from error
-        if "readonly" in text or "read-only" in text:
-            raise Unavailable("the database is read-only; check the rights of its files") from error
-        raise Unavailable(f"the database does not answer: {_first_line(text)}") from error
+        raise _operational(str(error.orig)) from error
+    except DataError as error:
+        reason = _first_line(str(error.orig))
+        raise InvalidInput(f"a value cannot be stored: {reason}") from error
     except DBAPIError as error:
         if error.connection_invalidated:
             raise Unavailable("the connection to the database was lost; try again") from error
+        if isinstance(error, ProgrammingError) and error.statement is None:
+            reason = _first_line(str(error.orig))
+            raise InvalidSetting(f"the database URL is not accepted: {reason}") from error
+        if type(error) is DatabaseError:  # SQLite's words for a foreign or damaged file
+            reason = _first_line(str(error.orig))
+            raise Unavailable(
+                f"the database cannot be used ({reason}); name another, or restore it"
+            ) from error
         raise
+
+
+def _operational(text: str) -> Unavailable:
+    if any(sign in text for sign in ("disk is full", "No space left", "disk I/O error")):
+        return StorageFull("the database's disk is full or failing; free some space and try again")
+    if "readonly" in text or "read-only" in text:
+        return Unavailable("the database is read-only; check the rights of its files")
+    return Unavailable(f"the database does not answer: {_first_line(text)}")
 
 
 def _first_line(text: str) -> str:

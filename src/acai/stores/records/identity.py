@@ -149,6 +149,11 @@ def lock_project(tx: Transaction, project: ProjectId) -> None:
     tx.execute(select(projects.c.id).where(projects.c.id == project).with_for_update())
 
 
+def lock_user(tx: Transaction, user: UserId) -> None:
+    """Replace a user's token one at a time, so that one stays valid in the end."""
+    tx.execute(select(users.c.id).where(users.c.id == user).with_for_update())
+
+
 def remove_user(tx: Transaction, user: UserId, now: datetime) -> None:
     tx.execute(update(users).where(users.c.id == user).values(removed_at=now))
     revoke_tokens(tx, user, now)

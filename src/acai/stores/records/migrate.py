@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 
-from acai.model.errors import SchemaTooNew
+from acai.model.errors import InvalidSetting, SchemaTooNew
 from acai.stores.records.database import Database, translated
 
-HEAD = "0001"  # the newest file in migrations/versions; a test keeps it so
+HEAD = "0002"  # the newest file in migrations/versions; a test keeps it so
 _LOCK = 7_650_000_001  # any constant that no other user of the database takes
 
 
@@ -31,6 +31,8 @@ def migrate(database: Database) -> None:
                     found=current,
                     known=HEAD,
                 )
+            if current is None:
+                _refuse_foreign_tables(connection)
             _upgrade(connection)
 
 
@@ -40,6 +42,16 @@ def revision(connection: Connection) -> str | None:
         return None
     found: Any = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     return None if found is None else str(found)
+
+
+def _refuse_foreign_tables(connection: Connection) -> None:
+    from acai.stores.records.tables import metadata
+
+    taken = sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
+    if taken:
+        raise InvalidSetting(
+            f"the database has a table {taken[0]!r} that acai did not make; use an empty database"
+        )
 
 
 def _upgrade(connection: Connection) -> None:

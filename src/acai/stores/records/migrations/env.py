@@ -2,6 +2,7 @@
 
 from alembic import context
 
+import acai.stores.records.tables_lake  # noqa: F401  (adds its tables)
 from acai.stores.records.tables import metadata
 
 context.configure(

@@ -1,0 +1,500 @@
+"""Statements about upload sessions, and the one transaction that makes their files visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, literal, select, update
+
+from acai.model.files import BlobSpan, NewFile, UploadState
+from acai.model.ids import Sha256, UserId
+from acai.stores.records import paths
+from acai.stores.records.creators import creator, with_creator
+from acai.stores.records.database import Transaction
+from acai.stores.records.scope import mine, this_project
+from acai.stores.records.tables import Instant, projects
+from acai.stores.records.tables_lake import (
+    blobs,
+    directories,
+    file_versions,
+    files,
+    objects,
+    upload_blobs,
+    upload_files,
+    uploads,
+)
+
+_LOOKUP = 1000  # paths in one statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadRow:
+    id: int
+    public_id: str
+    user_id: UserId
+    creator: str
+    state: UploadState
+    created_at: datetime
+    touched_at: datetime
+    file_count: int
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectRow:
+    id: int
+    key: str
+    size: int
+    sha256: Sha256
+    multipart_id: str | None
+    part_size: int | None
+    stored: bool
+
+
+def add(
+    tx: Transaction, *, public_id: str, user: UserId, resume_key: str | None, now: datetime
+) -> None:
+    tx.execute(
+        insert(uploads).values(
+            project_id=this_project(),
+            public_id=public_id,
+            user_id=user,
+            resume_key=resume_key,
+            state=UploadState.PENDING.value,
+            created_at=now,
+            touched_at=now,
+            file_count=0,
+            size=0,
+        )
+    )
+
+
+def find(tx: Transaction, public_id: str, *, lock: bool = False) -> UploadRow | None:
+    return _one(tx, uploads.c.public_id == public_id, lock=lock)
+
+
+def find_pending(tx: Transaction, user: UserId, resume_key: str) -> UploadRow | None:
+    return _one(
+        tx,
+        and_(
+            uploads.c.user_id == user,
+            uploads.c.resume_key == resume_key,
+            uploads.c.state == UploadState.PENDING.value,
+        ),
+        lock=True,
+    )
+
+
+def _one(tx: Transaction, condition: ColumnElement[bool], *, lock: bool) -> UploadRow | None:
+    statement = (
+        select(uploads, creator)
+        .select_from(with_creator(uploads, uploads))
+        .where(mine(uploads), condition)
+    )
+    if lock:
+        statement = statement.with_for_update(of=uploads)
+    row = tx.execute(statement).first()
+    return None if row is None else _upload(row)
+
+
+def page(
+    tx: Transaction, *, user: UserId | None, state: UploadState | None, before: int, limit: int
+) -> list[UploadRow]:
+    """Sessions, newest first."""
+    statement = (
+        select(uploads, creator)
+        .select_from(with_creator(uploads, uploads))
+        .where(mine(uploads), uploads.c.id < before)
+        .order_by(uploads.c.id.desc())
+        .limit(limit)
+    )
+    if user is not None:
+        statement = statement.where(uploads.c.user_id == user)
+    if state is not None:
+        statement = statement.where(uploads.c.state == state.value)
+    return [_upload(row) for row in tx.execute(statement)]
+
+
+def _upload(row: Row[Any]) -> UploadRow:
+    return UploadRow(
+        id=row.id,
+        public_id=row.public_id,
+        user_id=row.user_id,
+        creator=row.creator,
+        state=UploadState(row.state),
+        created_at=row.created_at,
+        touched_at=row.touched_at,
+        file_count=row.file_count,
+        size=row.size,
+    )
+
+
+def touch(tx: Transaction, upload: int, now: datetime) -> None:
+    tx.execute(update(uploads).where(mine(uploads), uploads.c.id == upload).values(touched_at=now))
+
+
+def clear_files(tx: Transaction, upload: int) -> None:
+    tx.execute(delete(upload_files).where(mine(upload_files), upload_files.c.upload_id == upload))
+
+
+def add_files(tx: Transaction, upload: int, announced: Iterable[NewFile]) -> None:
+    """Announce files; one announced before, at the same path, is replaced."""
+    tx.merge(
+        upload_files,
+        (
+            {
+                "upload_id": upload,
+                "parent": parent,
+                "name": name,
+                "path": file.path,
+                "sha256": file.sha256,
+                "size": file.size,
+                "content_type": file.content_type,
+            }
+            for file in announced
+            for parent, name in (paths.split(file.path),)
+        ),
+        replace=True,
+    )
+
+
+def known_blobs(tx: Transaction, upload: int, wanted: Sequence[Sha256]) -> set[Sha256]:
+    """Those of the blobs that need not be sent: the project or this session has them."""
+    committed = select(blobs.c.sha256).where(mine(blobs), blobs.c.sha256.in_(wanted))
+    staged = (
+        select(upload_blobs.c.sha256)
+        .join(
+            objects,
+            and_(
+                objects.c.id == upload_blobs.c.object_id,
+                objects.c.project_id == upload_blobs.c.project_id,
+            ),
+        )
+        .where(
+            mine(upload_blobs),
+            upload_blobs.c.upload_id == upload,
+            upload_blobs.c.sha256.in_(wanted),
+            objects.c.stored.is_(True),
+        )
+    )
+    found = {row.sha256 for row in tx.execute(committed)}
+    found.update(row.sha256 for row in tx.execute(staged))
+    return found
+
+
+def add_object(
+    tx: Transaction,
+    upload: int,
+    *,
+    key: str,
+    size: int,
+    sha256: Sha256,
+    multipart_id: str | None,
+    part_size: int | None,
+    spans: Sequence[BlobSpan],
+    now: datetime,
+) -> int:
+    object_id: int = tx.execute(
+        insert(objects)
+        .values(
+            project_id=this_project(),
+            upload_id=upload,
+            key=key,
+            size=size,
+            sha256=sha256,
+            multipart_id=multipart_id,
+            part_size=part_size,
+            created_at=now,
+        )
+        .returning(objects.c.id)
+    ).scalar_one()
+    tx.insert(
+        upload_blobs,
+        (
+            {
+                "upload_id": upload,
+                "sha256": span.sha256,
+                "size": span.size,
+                "object_id": object_id,
+                "start": span.start,
+            }
+            for span in spans
+        ),
+    )
+    return object_id
+
+
+def find_objects(tx: Transaction, upload: int, ids: Sequence[int] | None = None) -> list[ObjectRow]:
+    statement = select(objects).where(mine(objects), objects.c.upload_id == upload)
+    if ids is not None:
+        statement = statement.where(objects.c.id.in_(ids))
+    return [_object(row) for row in tx.execute(statement.order_by(objects.c.id))]
+
+
+def find_object_of_blob(tx: Transaction, upload: int, sha256: Sha256) -> ObjectRow | None:
+    """An unfinished multipart object of this session that was begun for this very blob."""
+    row = tx.execute(
+        select(objects)
+        .where(
+            mine(objects),
+            objects.c.upload_id == upload,
+            objects.c.sha256 == sha256,
+            objects.c.multipart_id.is_not(None),
+            objects.c.stored.is_(False),
+        )
+        .order_by(objects.c.id)
+        .limit(1)
+    ).first()
+    return None if row is None else _object(row)
+
+
+def _object(row: Row[Any]) -> ObjectRow:
+    return ObjectRow(
+        id=row.id,
+        key=row.key,
+        size=row.size,
+        sha256=row.sha256,
+        multipart_id=row.multipart_id,
+        part_size=row.part_size,
+        stored=row.stored,
+    )
+
+
+def mark_stored(tx: Transaction, ids: Sequence[int]) -> None:
+    tx.execute(update(objects).where(mine(objects), objects.c.id.in_(ids)).values(stored=True))
+
+
+def lock_project(tx: Transaction) -> None:
+    """Commits of one project take turns, so that versions are handed out in sequence."""
+    tx.execute(select(projects.c.id).where(projects.c.id == tx.project).with_for_update())
+
+
+def announced(tx: Transaction, upload: int) -> tuple[int, int]:
+    """How many files, and bytes, the session holds."""
+    row = tx.execute(
+        select(
+            func.count().label("files"),
+            func.coalesce(func.sum(upload_files.c.size), 0).label("size"),
+        ).where(mine(upload_files), upload_files.c.upload_id == upload)
+    ).one()
+    return int(row.files), int(row.size)
+
+
+def first_without_bytes(tx: Transaction, upload: int) -> str | None:
+    """The path of a file whose blob has not arrived, if there is one; a wrong size counts."""
+    row = tx.execute(
+        select(upload_files.c.path)
+        .join(
+            blobs,
+            and_(
+                blobs.c.project_id == upload_files.c.project_id,
+                blobs.c.sha256 == upload_files.c.sha256,
+                blobs.c.size == upload_files.c.size,
+            ),
+            isouter=True,
+        )
+        .where(mine(upload_files), upload_files.c.upload_id == upload, blobs.c.sha256.is_(None))
+        .limit(1)
+    ).first()
+    return None if row is None else str(row.path)
+
+
+def publish_blobs(tx: Transaction, upload: int) -> None:
+    """Make the session's stored blobs the project's; one that is there already stays."""
+    arrived = (
+        select(
+            upload_blobs.c.sha256,
+            func.min(upload_blobs.c.object_id).label("object_id"),
+        )
+        .join(
+            objects,
+            and_(
+                objects.c.id == upload_blobs.c.object_id,
+                objects.c.project_id == upload_blobs.c.project_id,
+            ),
+        )
+        .where(mine(upload_blobs), upload_blobs.c.upload_id == upload, objects.c.stored.is_(True))
+        .group_by(upload_blobs.c.sha256)
+        .subquery()
+    )
+    fresh = (
+        select(
+            this_project().label("project_id"),
+            upload_blobs.c.sha256,
+            upload_blobs.c.size,
+            upload_blobs.c.object_id,
+            upload_blobs.c.start,
+        )
+        .join(
+            arrived,
+            and_(
+                arrived.c.sha256 == upload_blobs.c.sha256,
+                arrived.c.object_id == upload_blobs.c.object_id,
+            ),
+        )
+        .join(
+            blobs,
+            and_(
+                blobs.c.project_id == upload_blobs.c.project_id,
+                blobs.c.sha256 == upload_blobs.c.sha256,
+            ),
+            isouter=True,
+        )
+        .where(mine(upload_blobs), upload_blobs.c.upload_id == upload, blobs.c.sha256.is_(None))
+    )
+    tx.execute(
+        insert(blobs).from_select(["project_id", "sha256", "size", "object_id", "start"], fresh)
+    )
+
+
+def publish_files(tx: Transaction, upload: int, user: UserId, now: datetime) -> None:
+    """Hand out versions and make the session's files visible, with their directories."""
+    joined = and_(
+        files.c.project_id == upload_files.c.project_id,
+        files.c.parent == upload_files.c.parent,
+        files.c.name == upload_files.c.name,
+    )
+    session = and_(mine(upload_files), upload_files.c.upload_id == upload)
+    tx.execute(
+        update(files)
+        .where(mine(files), joined, session)
+        .values(latest=files.c.latest + 1, hidden=False)
+    )
+    new = (
+        select(
+            this_project().label("project_id"),
+            upload_files.c.parent,
+            upload_files.c.name,
+            upload_files.c.path,
+            literal(1),
+        )
+        .join(files, joined, isouter=True)
+        .where(session, files.c.id.is_(None))
+        .order_by(upload_files.c.parent, upload_files.c.name)
+    )
+    tx.execute(insert(files).from_select(["project_id", "parent", "name", "path", "latest"], new))
+    versions = (
+        select(
+            this_project().label("project_id"),
+            files.c.id,
+            files.c.latest,
+            upload_files.c.sha256,
+            upload_files.c.size,
+            upload_files.c.content_type,
+            literal(user),
+            literal(now, Instant()),
+            upload_files.c.upload_id,
+        )
+        .join(files, joined)
+        .where(session, mine(files))
+        .order_by(files.c.id)
+    )
+    tx.execute(
+        insert(file_versions).from_select(
+            [
+                "project_id",
+                "file_id",
+                "version",
+                "sha256",
+                "size",
+                "content_type",
+                "user_id",
+                "created_at",
+                "upload_id",
+            ],
+            versions,
+        )
+    )
+
+
+def publish_directories(tx: Transaction, made: set[str]) -> None:
+    tx.merge(
+        directories,
+        (
+            {"parent": parent, "name": name, "path": path}
+            for path in sorted(made)
+            for parent, name in (paths.split_directory(path),)
+        ),
+        replace=False,
+    )
+
+
+def directories_of(tx: Transaction, upload: int) -> set[str]:
+    """Every directory that the session's files lie in, with those above."""
+    found = tx.execute(
+        select(func.min(upload_files.c.path).label("path"))
+        .where(mine(upload_files), upload_files.c.upload_id == upload)
+        .group_by(upload_files.c.parent)
+    )
+    return paths.ancestors({row.path[: row.path.rindex("/") + 1] for row in found})
+
+
+def file_in_the_way(tx: Transaction, made: set[str]) -> str | None:
+    """A visible file that has the path of one of these directories."""
+    pairs = [paths.split_directory(path) for path in made]
+    for start in range(0, len(pairs), _LOOKUP):
+        wanted = paths.wanted(pairs[start : start + _LOOKUP])
+        row = tx.execute(
+            select(files.c.path)
+            .select_from(
+                wanted.join(
+                    files,
+                    and_(files.c.parent == wanted.c.parent, files.c.name == wanted.c.name),
+                )
+            )
+            .where(mine(files), files.c.hidden.is_(False))
+            .limit(1)
+        ).first()
+        if row is not None:
+            return str(row.path)
+    return None
+
+
+def directory_in_the_way(tx: Transaction, upload: int) -> str | None:
+    """A path of the session that is a directory with something visible in it."""
+    low = directories.c.path
+    high = func.substr(low, 1, func.length(low) - 1) + "0"
+    occupied = (
+        select(files.c.id)
+        .where(mine(files), files.c.hidden.is_(False), paths.between(tx, files.c.path, low, high))
+        .exists()
+    )
+    row = tx.execute(
+        select(upload_files.c.path)
+        .join(
+            directories,
+            and_(
+                directories.c.project_id == upload_files.c.project_id,
+                directories.c.parent == upload_files.c.parent,
+                directories.c.name == upload_files.c.name,
+            ),
+        )
+        .where(mine(upload_files), upload_files.c.upload_id == upload, occupied)
+        .limit(1)
+    ).first()
+    return None if row is None else str(row.path)
+
+
+def end(
+    tx: Transaction,
+    upload: int,
+    state: UploadState,
+    now: datetime,
+    *,
+    file_count: int = 0,
+    size: int = 0,
+) -> None:
+    tx.execute(
+        update(uploads)
+        .where(mine(uploads), uploads.c.id == upload)
+        .values(
+            state=state.value,
+            ended_at=now,
+            touched_at=now,
+            file_count=file_count,
+            size=size,
+        )
+    )

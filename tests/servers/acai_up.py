@@ -1,0 +1,93 @@
+"""A real server for tests: `acai up` as a process of its own, on a free port."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ACAI = Path(sys.executable).with_name("acai")
+_READY_WITHIN = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningServer:
+    process: subprocess.Popen[str]
+    home: Path
+    url: str
+    log_file: Path
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def log(self) -> list[dict[str, Any]]:
+        """The lines that it has logged up to now."""
+        return [json.loads(line) for line in self.log_file.read_text().splitlines() if "{" in line]
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self.process.kill()
+        self.process.wait(timeout=10)
+
+
+def clean_environment(home: Path, **more: str) -> dict[str, str]:
+    """The process's environment without the developer's settings, and with this home."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ACAI_")}
+    kept["PATH"] = f"{ACAI.parent}{os.pathsep}{kept['PATH']}"
+    return {**kept, "ACAI_HOME": str(home), **more}
+
+
+@contextmanager
+def acai_up(home: Path, environment: Mapping[str, str] | None = None) -> Iterator[RunningServer]:
+    """Run a server on this home until the block ends; it is interrupted as Ctrl-C does."""
+    home.mkdir(parents=True, exist_ok=True)
+    log_file = home.with_name(f"{home.name}.log")
+    with log_file.open("w") as log:
+        process = subprocess.Popen(
+            [str(ACAI), "up", "--port", "0", "--json", "--log-format", "json"],
+            env=clean_environment(home, **(environment or {})),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    try:
+        url = _wait_until_ready(process, log_file)
+        yield RunningServer(process=process, home=home, url=url, log_file=log_file)
+    finally:
+        _stop(process)
+
+
+def _wait_until_ready(process: subprocess.Popen[str], log_file: Path) -> str:
+    assert process.stdout is not None
+    deadline = time.monotonic() + _READY_WITHIN
+    said = ""
+    while time.monotonic() < deadline:
+        line = process.stdout.readline()
+        if not line:
+            break
+        said += line
+        if line.startswith("}"):
+            return str(json.loads(said)["url"])
+    raise AssertionError(f"acai up did not start:\n{said}{log_file.read_text()[-2000:]}")
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
