@@ -47,7 +47,7 @@ def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
                 platform, local_user_name(), lambda made: _keep_tokens(settings.home, made)
             )
             url = _address(settings, listener)
-            _announce(lock, url)
+            _announce(lock, url, _local_address(settings, listener))
             config = uvicorn.Config(
                 platform.app(),
                 log_config=None,
@@ -164,8 +164,8 @@ def _lock(home: Path, lock: Path) -> int:
         os.close(descriptor)
 
 
-def _announce(lock: int, url: str) -> None:
-    os.pwrite(lock, json.dumps({"url": url, "pid": os.getpid()}).encode(), 0)
+def _announce(lock: int, url: str, local: str) -> None:
+    os.pwrite(lock, json.dumps({"url": url, "local": local, "pid": os.getpid()}).encode(), 0)
 
 
 def running_server(home: Path) -> dict[str, Any] | None:
@@ -200,10 +200,15 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
 
 
 def _address(settings: Settings, listener: socket.socket) -> str:
-    if settings.public_url:
-        return settings.public_url.rstrip("/")
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}"
+    """Where others reach the server."""
+    return settings.public_url.rstrip("/") or _local_address(settings, listener)
+
+
+def _local_address(settings: Settings, listener: socket.socket) -> str:
+    """Where programs on this machine reach it, whatever stands in front for others."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}"
 
 
 def local_user_name() -> str:

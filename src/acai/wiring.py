@@ -17,6 +17,7 @@ from acai.identity.service import FirstStart, Identity, utc_now
 from acai.lake.files import Files
 from acai.lake.sweeper import Sweeper
 from acai.lake.uploads import UploadRules, Uploads
+from acai.model.errors import InvalidSetting
 from acai.model.files import SharedDirectory
 from acai.settings import Settings
 from acai.stores.objects.base import SigningStore
@@ -52,6 +53,10 @@ class Platform:
 
 def build(settings: Settings) -> Platform:
     """Open the stores, bring the schema up to date, and join the services."""
+    if settings.launcher != "local":
+        raise InvalidSetting(
+            f"this version has no launcher {settings.launcher!r} yet; use --launcher local"
+        )
     database = open_database(settings.database_url, connections=settings.database_connections)
     migrate(database)
     identity = Identity(database, failure_limit=settings.auth_failures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -21,6 +20,7 @@ from acai.stores.records.database import PLATFORM, Database, open_database
 from acai.stores.records.migrate import migrate
 from acai.stores.records.scope import UnscopedStatement, mine, this_project
 from acai.stores.records.tables import from_microseconds, platform, to_microseconds, tokens, users
+from servers.racing import race
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def add_user(
         return records.add_user(tx, project=project, name=name, role=role, now=NOW)[0]
 
 
-def names(database: Database, project: ProjectId, after: str = "", limit: int = 99) -> list[str]:
+def names(database: Database, project: ProjectId, after: str = "", limit: int = 999) -> list[str]:
     with database.read(PLATFORM) as tx:
         found = records.list_users(tx, project, after=after, limit=limit)
     return [user.name for user in found]
@@ -354,26 +354,23 @@ def test_the_platforms_secret_is_the_same_for_all(database: Database, database_u
     assert servers[0].platform_secret("another") != found[0]
 
 
-def _start(url: str, gate: Any, results: Any) -> None:
-    database = open_database(url)
-    gate.wait(60)
-    migrate(database)
-    identity = Identity(database, failure_limit=1)
-    first = identity.bootstrap("dana", lambda _first: None)
-    results.put((identity.platform_secret("signing"), first.admin.token if first else None))
-    database.close()
-
-
 def test_servers_that_start_at_once_make_one_admin_and_share_a_secret(database_url: str) -> None:
-    context = multiprocessing.get_context("spawn")
-    gate, results = context.Barrier(3), context.Queue()
-    processes = [context.Process(target=_start, args=(database_url, gate, results)) for _ in "123"]
-    for process in processes:
-        process.start()
-    found = [results.get(timeout=60) for _ in processes]
-    for process in processes:
-        process.join(30)
-        assert process.exitcode == 0
+    found = race(
+        3,
+        database_url,
+        setup="""
+from acai.identity.service import Identity
+from acai.stores.records.database import open_database
+from acai.stores.records.migrate import migrate
+database = open_database(sys.argv[1])
+""",
+        body="""
+migrate(database)
+identity = Identity(database, failure_limit=1)
+first = identity.bootstrap("dana", lambda made: None)
+return [identity.platform_secret("signing").hex(), first and first.admin.token]
+""",
+    )
     assert len({secret for secret, _ in found}) == 1
     assert sum(token is not None for _, token in found) == 1
     database = open_database(database_url)

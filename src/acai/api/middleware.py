@@ -85,6 +85,7 @@ class Observe:
                 "path": scope["path"],  # never the query: it may carry a signature
                 "status": status,
                 "ms": round(seconds * 1000, 1),
+                "address": (scope.get("client") or ("local",))[0],
                 "user": principal.user.name if principal else None,
                 "project": principal.user.project if principal else None,
             },

@@ -73,7 +73,7 @@ class Invocation:
         if yes:
             return
         if not sys.stdin.isatty():
-            raise click.UsageError(f"{question} Add -y to say yes; there is no terminal to ask on.")
+            raise click.UsageError("there is no terminal to ask on; add -y to go ahead")
         if not click.confirm(question, err=True):
             raise click.Abort
 

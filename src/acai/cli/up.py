@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import click
 
 from acai import settings as table
 from acai.cli.command import Invocation, command
+from acai.client.credentials import home_directory
 
 
 def _setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,6 +45,8 @@ def up(invocation: Invocation, **flags: str | None) -> None:
             if first:
                 click.echo(f"A new platform is made in {settings.home}; you are signed in to it.")
             click.echo(f"acai is ready at {url}   (Ctrl-C stops it)")
+            if settings.home != home_directory(os.environ):
+                click.echo(f"In another terminal, first: export ACAI_HOME={settings.home}")
         sys.stdout.flush()
 
     serve(settings, ready)

@@ -143,7 +143,10 @@ def discover(
         server = LOCAL
     if token is None:
         login = stored.find(server, "") if as_global_admin else None
-        login = login or stored.find(server, project) or stored.find(server, None)
+        login = login or stored.find(server, project)
+        if login is None and project is not None:
+            login = stored.find(server, "")  # the global admin may act in any project
+        login = login or stored.find(server, None)
         token = login.token if login else None
     return Target(
         server=(local or DEFAULT_SERVER) if server == LOCAL else server,
@@ -153,8 +156,12 @@ def discover(
 
 
 def normal_server(url: str) -> str:
-    """`host:port` and trailing slashes made whole; raises InvalidInput for what is no address."""
-    whole = (url if "://" in url else f"http://{url}").rstrip("/")
+    """`host:port` and trailing slashes made whole; raises InvalidInput for what is no address.
+
+    Without a scheme, only this machine is spoken to in the clear: a token must not travel so.
+    """
+    plain = re.match(r"(localhost|127\.[0-9.]+|\[::1\])(:|/|$)", url)
+    whole = (url if "://" in url else f"{'http' if plain else 'https'}://{url}").rstrip("/")
     scheme, _, rest = whole.partition("://")
     if scheme not in ("http", "https") or not rest.strip("/") or not _URL.fullmatch(rest):
         raise InvalidInput(f"{url!r} is not a server's address; write http://HOST:PORT")
@@ -176,7 +183,7 @@ def _client_lines(home: Path) -> dict[str, str]:
 
 def _local_server(home: Path) -> str | None:
     try:
-        found: str = json.loads((home / "server.lock").read_text())["url"]
+        found: str = json.loads((home / "server.lock").read_text())["local"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found

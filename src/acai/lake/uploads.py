@@ -286,20 +286,23 @@ class Uploads:
                     found=count,
                     expected=file_count,
                 )
+            records.prepare_commit(tx, count)
             records.publish_blobs(tx, session.id)
             lacking = records.first_without_bytes(tx, session.id)
             if lacking is not None:
                 raise UploadIncomplete(
                     f"the bytes of {lacking} have not arrived; send them", path=lacking
                 )
-            self._publish(tx, session.id, caller, now)
+            self._publish(tx, session.id, caller, now, count)
             records.end(
                 tx, session.id, UploadState.COMMITTED, now, file_count=count, size=size
             )
             committed = _found(records.find(tx, upload), upload)
         return self._value(committed)
 
-    def _publish(self, tx: Transaction, session: int, caller: Principal, now: datetime) -> None:
+    def _publish(
+        self, tx: Transaction, session: int, caller: Principal, now: datetime, count: int
+    ) -> None:
         directories = records.directories_of(tx, session)
         blocked = records.file_in_the_way(tx, directories)
         if blocked is None:
@@ -310,7 +313,7 @@ class Uploads:
                 f" choose another path, or remove the one that is there with `acai file rm`",
                 path=blocked,
             )
-        records.publish_files(tx, session, caller.user_id, now)
+        records.publish_files(tx, session, caller.user_id, now, file_count=count)
         # A session may itself hold both /a and /a/b; its own files are visible by now.
         blocked = records.file_in_the_way(tx, directories)
         if blocked is not None:

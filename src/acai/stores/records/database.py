@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any, NewType
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     CursorResult,
     Engine,
     Table,
+    any_,
     bindparam,
     create_engine,
     event,
     func,
     insert,
+    literal,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -79,49 +82,89 @@ class Transaction:
 
     def insert(self, table: Table, rows: Iterable[Params]) -> None:
         """Insert many rows at the database's best rate. In a project, they become its own."""
-        batch = list(rows)
-        if self._project is not None and "project_id" in table.c:
-            batch = [{**row, "project_id": self._project} for row in batch]
+        batch = self._own(table, rows)
         if not batch:
             return
         if self.dialect == "postgresql" and len(batch) >= _COPY_FROM:
             self._copy(table, batch)
         else:
-            self._connection.execute(insert(table), batch)
+            self._many(insert(table), table, batch)
 
     def merge(self, table: Table, rows: Iterable[Params], *, replace: bool) -> None:
         """Insert many rows; one whose primary key exists is replaced, or else left alone.
 
         Within one call, no two rows may have the same key.
         """
-        batch = list(rows)
-        if self._project is not None and "project_id" in table.c:
-            batch = [{**row, "project_id": self._project} for row in batch]
+        batch = self._own(table, rows)
         if not batch:
             return
         keys = list(table.primary_key.columns.keys())
         if self.dialect == "sqlite":
-            self._connection.execute(
-                _on_conflict(sqlite.insert(table), keys, batch[0], replace), batch
-            )
+            statement = _on_conflict(sqlite.insert(table), keys, batch[0], replace)
+            self._many(statement, table, batch)
             return
         names = list(batch[0])
         arrays = [
             func.unnest(bindparam(name, type_=postgresql.ARRAY(table.c[name].type)))
             for name in names
         ]
-        statement = postgresql.insert(table).from_select(names, select(*arrays))
-        self._connection.execute(
-            _on_conflict(statement, keys, batch[0], replace),
-            {name: [row[name] for row in batch] for name in names},
+        from_arrays = postgresql.insert(table).from_select(names, select(*arrays))
+        compiled = _on_conflict(from_arrays, keys, batch[0], replace).compile(
+            dialect=self._connection.dialect
         )
+        columns = {
+            name: [row[name] if convert is None else convert(row[name]) for row in batch]
+            for name, convert in zip(names, self._processors(table, names), strict=True)
+        }
+        self._connection.exec_driver_sql(str(compiled), columns)
+
+    def one_of(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+        """`column IN values`, for thousands of values."""
+        if self.dialect == "sqlite":
+            return column.in_(values)
+        return column == any_(literal(list(values), postgresql.ARRAY(column.type)))
+
+    def analyze(self, *tables: Table) -> None:
+        """Tell PostgreSQL how large these tables have become, within this transaction.
+
+        Its planner believes a table that was just filled to be empty, and would join it row
+        by row. SQLite plans by the indexes alone and needs no telling.
+        """
+        if self.dialect == "postgresql":
+            for table in tables:
+                self._connection.exec_driver_sql(f'ANALYZE "{table.name}"')
+
+    def _own(self, table: Table, rows: Iterable[Params]) -> list[Params]:
+        if self._project is None or "project_id" not in table.c:
+            return list(rows)
+        return [{**row, "project_id": self._project} for row in rows]
+
+    def _processors(self, table: Table, names: Sequence[str]) -> list[Any]:
+        dialect = self._connection.dialect
+        return [table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names]
+
+    def _many(self, statement: Any, table: Table, batch: Sequence[Params]) -> None:
+        """Run an insert for every row, converting values a column at a time.
+
+        A third of the time that SQLAlchemy takes to look at each value of each row.
+        """
+        names = list(batch[0])
+        compiled = statement.compile(dialect=self._connection.dialect, column_keys=names)
+        if not compiled.positiontup or len(compiled.positiontup) != len(names):
+            self._connection.execute(statement, batch)
+            return
+        columns = []
+        for name, convert in zip(
+            compiled.positiontup, self._processors(table, compiled.positiontup), strict=True
+        ):
+            values = (row[name] for row in batch)
+            columns.append(list(map(convert, values)) if convert else list(values))
+        self._connection.exec_driver_sql(str(compiled), list(zip(*columns, strict=True)))
 
     def _copy(self, table: Table, batch: Sequence[Params]) -> None:
         names = list(batch[0])
         dialect = self._connection.dialect
-        process = [
-            table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names
-        ]
+        process = self._processors(table, names)
         columns = ", ".join(f'"{name}"' for name in names)
         command = f'COPY "{table.name}" ({columns}) FROM STDIN'
         foreign: type[Exception] = dialect.loaded_dbapi.Error

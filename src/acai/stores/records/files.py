@@ -257,6 +257,6 @@ def places(tx: Transaction, wanted: Sequence[Sha256]) -> list[PlaceRow]:
             objects,
             and_(objects.c.id == blobs.c.object_id, objects.c.project_id == blobs.c.project_id),
         )
-        .where(mine(blobs), blobs.c.sha256.in_(wanted))
+        .where(mine(blobs), tx.one_of(blobs.c.sha256, wanted))
     )
     return [PlaceRow(**row._mapping) for row in rows]

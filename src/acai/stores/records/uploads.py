@@ -28,6 +28,7 @@ from acai.stores.records.tables_lake import (
 )
 
 _LOOKUP = 1000  # paths in one statement
+_MANY = 1000  # rows from which a plan made for a few is a bad one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +164,7 @@ def add_files(tx: Transaction, upload: int, announced: Iterable[NewFile]) -> Non
 
 def known_blobs(tx: Transaction, upload: int, wanted: Sequence[Sha256]) -> set[Sha256]:
     """Those of the blobs that need not be sent: the project or this session has them."""
-    committed = select(blobs.c.sha256).where(mine(blobs), blobs.c.sha256.in_(wanted))
+    committed = select(blobs.c.sha256).where(mine(blobs), tx.one_of(blobs.c.sha256, wanted))
     staged = (
         select(upload_blobs.c.sha256)
         .join(
@@ -176,7 +177,7 @@ def known_blobs(tx: Transaction, upload: int, wanted: Sequence[Sha256]) -> set[S
         .where(
             mine(upload_blobs),
             upload_blobs.c.upload_id == upload,
-            upload_blobs.c.sha256.in_(wanted),
+            tx.one_of(upload_blobs.c.sha256, wanted),
             objects.c.stored.is_(True),
         )
     )
@@ -283,6 +284,11 @@ def announced(tx: Transaction, upload: int) -> tuple[int, int]:
     return int(row.files), int(row.size)
 
 
+def prepare_commit(tx: Transaction, file_count: int) -> None:
+    if file_count > _MANY:
+        tx.analyze(upload_files, upload_blobs, objects)
+
+
 def first_without_bytes(tx: Transaction, upload: int) -> str | None:
     """The path of a file whose blob has not arrived, if there is one; a wrong size counts."""
     row = tx.execute(
@@ -350,8 +356,10 @@ def publish_blobs(tx: Transaction, upload: int) -> None:
     )
 
 
-def publish_files(tx: Transaction, upload: int, user: UserId, now: datetime) -> None:
-    """Hand out versions and make the session's files visible, with their directories."""
+def publish_files(
+    tx: Transaction, upload: int, user: UserId, now: datetime, *, file_count: int
+) -> None:
+    """Hand out versions and make the session's files visible."""
     joined = and_(
         files.c.project_id == upload_files.c.project_id,
         files.c.parent == upload_files.c.parent,
@@ -376,6 +384,8 @@ def publish_files(tx: Transaction, upload: int, user: UserId, now: datetime) -> 
         .order_by(upload_files.c.parent, upload_files.c.name)
     )
     tx.execute(insert(files).from_select(["project_id", "parent", "name", "path", "latest"], new))
+    if file_count > _MANY:
+        tx.analyze(files)
     versions = (
         select(
             this_project().label("project_id"),

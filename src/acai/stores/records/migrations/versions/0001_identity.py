@@ -25,7 +25,7 @@ def upgrade() -> None:
         "users",
         sa.Column("id", _row_id, primary_key=True),
         sa.Column("public_id", sa.String(32), nullable=False, unique=True),
-        sa.Column("project_id", sa.BigInteger(), sa.ForeignKey("projects.id")),
+        sa.Column("project_id", _row_id, sa.ForeignKey("projects.id")),
         sa.Column("name", sa.String(63), nullable=False),
         sa.Column("role", sa.String(16), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -57,9 +57,7 @@ def upgrade() -> None:
         sa.Column("id", _row_id, primary_key=True),
         sa.Column("lookup", sa.String(16), nullable=False, unique=True),
         sa.Column("hash", sa.String(64), nullable=False),
-        sa.Column(
-            "user_id", sa.BigInteger(), sa.ForeignKey("users.id"), nullable=False, index=True
-        ),
+        sa.Column("user_id", _row_id, sa.ForeignKey("users.id"), nullable=False, index=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("revoked_at", sa.BigInteger()),
     )

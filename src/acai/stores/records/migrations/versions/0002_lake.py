@@ -13,11 +13,21 @@ _name = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
 
 def upgrade() -> None:
     op.create_table(
+        "blobs",
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("object_id", _row_id, nullable=False),
+        sa.Column("start", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "sha256", name=op.f("pk_blobs")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(op.f("ix_blobs_object_id"), "blobs", ["object_id"], unique=False)
+    op.create_table(
         "chunks",
         sa.Column("project_id", _row_id, nullable=False),
         sa.Column("id", sa.LargeBinary(length=32), nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_chunks_project_id")),
         sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_chunks")),
     )
     op.create_table(
@@ -26,11 +36,32 @@ def upgrade() -> None:
         sa.Column("parent", sa.LargeBinary(length=16), nullable=False),
         sa.Column("name", _name, nullable=False),
         sa.Column("path", _path, nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_directories_project_id")
-        ),
         sa.PrimaryKeyConstraint("project_id", "parent", "name", name=op.f("pk_directories")),
         sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "file_versions",
+        sa.Column("id", _row_id, nullable=False),
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("file_id", _row_id, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("content_type", sa.String(length=255), nullable=True),
+        sa.Column("user_id", _row_id, nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("upload_id", _row_id, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_file_versions")),
+        sa.UniqueConstraint("file_id", "version", name=op.f("uq_file_versions_file_id_version")),
+    )
+    op.create_index(
+        op.f("ix_file_versions_project_id_created_at"),
+        "file_versions",
+        ["project_id", "created_at"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_file_versions_upload_id"), "file_versions", ["upload_id"], unique=False
     )
     op.create_table(
         "files",
@@ -41,11 +72,11 @@ def upgrade() -> None:
         sa.Column("path", _path, nullable=False),
         sa.Column("latest", sa.Integer(), nullable=False),
         sa.Column("hidden", sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_files_project_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_files")),
         sa.UniqueConstraint(
             "project_id", "parent", "name", name=op.f("uq_files_project_id_parent_name")
         ),
+        postgresql_with={"fillfactor": 70},
     )
     shown = sa.text("hidden IS 0")
     if op.get_bind().dialect.name == "sqlite":
@@ -55,6 +86,31 @@ def upgrade() -> None:
             'CREATE INDEX ix_files_path_head ON files (project_id, (left(path, 600) COLLATE "C"))'
             " WHERE hidden IS false"
         )
+    op.create_table(
+        "upload_blobs",
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("upload_id", _row_id, nullable=False),
+        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("object_id", _row_id, nullable=False),
+        sa.Column("start", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("upload_id", "sha256", "object_id", name=op.f("pk_upload_blobs")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(op.f("ix_upload_blobs_object_id"), "upload_blobs", ["object_id"], unique=False)
+    op.create_table(
+        "upload_files",
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("upload_id", _row_id, nullable=False),
+        sa.Column("parent", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("name", _name, nullable=False),
+        sa.Column("path", _path, nullable=False),
+        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("content_type", sa.String(length=255), nullable=True),
+        sa.PrimaryKeyConstraint("upload_id", "parent", "name", name=op.f("pk_upload_files")),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "sets",
         sa.Column("id", _row_id, nullable=False),
@@ -158,38 +214,6 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_table(
-        "file_versions",
-        sa.Column("id", _row_id, nullable=False),
-        sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("file_id", _row_id, nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("content_type", sa.String(length=255), nullable=True),
-        sa.Column("user_id", _row_id, nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("upload_id", _row_id, nullable=False),
-        sa.ForeignKeyConstraint(["file_id"], ["files.id"], name=op.f("fk_file_versions_file_id")),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_file_versions_project_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["upload_id"], ["uploads.id"], name=op.f("fk_file_versions_upload_id")
-        ),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_file_versions_user_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_file_versions")),
-        sa.UniqueConstraint("file_id", "version", name=op.f("uq_file_versions_file_id_version")),
-    )
-    op.create_index(
-        op.f("ix_file_versions_project_id_created_at"),
-        "file_versions",
-        ["project_id", "created_at"],
-        unique=False,
-    )
-    op.create_index(
-        op.f("ix_file_versions_upload_id"), "file_versions", ["upload_id"], unique=False
-    )
-    op.create_table(
         "objects",
         sa.Column("id", _row_id, nullable=False),
         sa.Column("project_id", _row_id, nullable=False),
@@ -209,56 +233,3 @@ def upgrade() -> None:
         sa.UniqueConstraint("key", name=op.f("uq_objects_key")),
     )
     op.create_index(op.f("ix_objects_upload_id"), "objects", ["upload_id"], unique=False)
-    op.create_table(
-        "upload_files",
-        sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("upload_id", _row_id, nullable=False),
-        sa.Column("parent", sa.LargeBinary(length=16), nullable=False),
-        sa.Column("name", _name, nullable=False),
-        sa.Column("path", _path, nullable=False),
-        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("content_type", sa.String(length=255), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_upload_files_project_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["upload_id"], ["uploads.id"], name=op.f("fk_upload_files_upload_id")
-        ),
-        sa.PrimaryKeyConstraint("upload_id", "parent", "name", name=op.f("pk_upload_files")),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
-        "blobs",
-        sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("object_id", _row_id, nullable=False),
-        sa.Column("start", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["object_id"], ["objects.id"], name=op.f("fk_blobs_object_id")),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_blobs_project_id")),
-        sa.PrimaryKeyConstraint("project_id", "sha256", name=op.f("pk_blobs")),
-        sqlite_with_rowid=False,
-    )
-    op.create_index(op.f("ix_blobs_object_id"), "blobs", ["object_id"], unique=False)
-    op.create_table(
-        "upload_blobs",
-        sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("upload_id", _row_id, nullable=False),
-        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("object_id", _row_id, nullable=False),
-        sa.Column("start", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["object_id"], ["objects.id"], name=op.f("fk_upload_blobs_object_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_upload_blobs_project_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["upload_id"], ["uploads.id"], name=op.f("fk_upload_blobs_upload_id")
-        ),
-        sa.PrimaryKeyConstraint("upload_id", "sha256", "object_id", name=op.f("pk_upload_blobs")),
-        sqlite_with_rowid=False,
-    )
-    op.create_index(op.f("ix_upload_blobs_object_id"), "upload_blobs", ["object_id"], unique=False)
