@@ -44,6 +44,7 @@ class Digest(TypeDecorator[str]):
 # Paths are compared as bytes everywhere, so that both databases order and page alike.
 Path = Text().with_variant(Text(collation="C"), "postgresql")
 Name = String(255).with_variant(String(255, collation="C"), "postgresql")
+SetName = String(128).with_variant(String(128, collation="C"), "postgresql")
 # A directory's path in 16 bytes: a path may have 4,096 of them, and PostgreSQL indexes fewer.
 DirectoryKey = LargeBinary(16)
 
@@ -209,7 +210,7 @@ sets = Table(
     metadata,
     Column("id", RowId, primary_key=True),
     _project(),
-    Column("name", String(128), nullable=False),
+    Column("name", SetName, nullable=False),
     Column("latest", Integer, nullable=False),
     UniqueConstraint("project_id", "name"),
 )
@@ -243,6 +244,17 @@ chunks = Table(
     Column("id", LargeBinary(32), nullable=False),
     Column("data", LargeBinary, nullable=False),
     PrimaryKeyConstraint("project_id", "id"),
+)
+
+# Chunks that no set refers to yet: those of a large set while it is being built.
+staged_chunks = Table(
+    "staged_chunks",
+    metadata,
+    _project(),
+    Column("id", LargeBinary(32), nullable=False),
+    Column("staged_at", Instant, nullable=False),
+    PrimaryKeyConstraint("project_id", "id"),
+    sqlite_with_rowid=False,
 )
 
 edges = Table(

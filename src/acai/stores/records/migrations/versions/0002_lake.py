@@ -31,6 +31,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_chunks")),
     )
     op.create_table(
+        "staged_chunks",
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("id", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("staged_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["projects.id"], name=op.f("fk_staged_chunks_project_id")
+        ),
+        sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_staged_chunks")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "directories",
         sa.Column("project_id", _row_id, nullable=False),
         sa.Column("parent", sa.LargeBinary(length=16), nullable=False),

@@ -1,0 +1,1 @@
+"""Moving files between this machine and the lake: many at once, resumable, verified."""
