@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo test quick check format bench wheel clean
+.PHONY: help demo test faults quick check format bench wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -17,7 +17,12 @@ demo: $(STAMP)   ## run the platform end to end in a temporary home
 	@$(BIN)/python scripts/demo.py
 
 test: $(STAMP)   ## run every test, on real databases and stores
+	@sh scripts/servers.sh
 	@$(BIN)/pytest -q -n 2 --dist loadfile
+
+faults: $(STAMP) ## a thousand uploads with somebody killed; too long for every change
+	@$(BIN)/python tests/faults/upload_rounds.py --rounds 1000
+	@$(BIN)/python tests/faults/with_postgres.py tests/faults/upload_rounds.py --rounds 1000
 
 quick: $(STAMP)  ## run the tests that take no time
 	@$(BIN)/pytest -q -m "not slow" tests/unit

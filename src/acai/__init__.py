@@ -39,7 +39,7 @@ _WHERE = {
     "User": "acai.model.identity",
 }
 
-__all__ = ["__version__", *sorted(_WHERE)]
+__all__ = ["__version__", *sorted(_WHERE)]  # noqa: PLE0604  names, looked up above
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from acai.api.services import Services
 from acai.engine.loop import Duty, Loop
 from acai.identity.service import FirstStart, Identity, utc_now
 from acai.lake.files import Files
+from acai.lake.specs import Specs
 from acai.lake.sweeper import Sweeper
 from acai.lake.uploads import UploadRules, Uploads
 from acai.model.errors import InvalidSetting
@@ -72,12 +73,14 @@ def build(settings: Settings) -> Platform:
     sweeper = Sweeper(
         database, objects, lifetime=lifetime, url_lifetime=url_lifetime, clock=utc_now
     )
+    files = Files(database, objects, url_lifetime)
     services = Services(
         settings=settings,
         identity=identity,
         objects=objects,
         uploads=Uploads(database, objects, rules, utc_now, _shared_directory(objects)),
-        files=Files(database, objects, url_lifetime),
+        files=files,
+        specs=Specs(database, files),
         checks={"database": database_answers, "objects": objects.check},
     )
     return Platform(

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings as hypothesis_settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -456,7 +457,7 @@ class SessionsAgainstModel(RuleBasedStateMachine):
     def send(self, pick: int) -> None:
         if self.open:
             upload, files, sent = list(self.open.values())[pick % len(self.open)]
-            fresh = {data for data in files.values()} - sent
+            fresh = set(files.values()) - sent
             if fresh:
                 self.lake.send(upload, sorted(fresh), self.lake.ann)
                 sent |= fresh

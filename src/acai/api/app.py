@@ -9,13 +9,14 @@ from prometheus_client import CollectorRegistry
 
 from acai.api import errors
 from acai.api.middleware import Compress, LimitBody, Metrics, Observe
-from acai.api.needs import require_needs
+from acai.api.needs import every_route, require_needs
 from acai.api.routes import (
     dashboard,
     files,
     health,
     objects,
     projects,
+    resolve,
     tokens,
     uploads,
     users,
@@ -36,6 +37,7 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
         openapi_url=OPENAPI,
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # a path is right or it is not there
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
     )
@@ -50,11 +52,12 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
     )
     app.add_middleware(Observe, metrics=Metrics(registry))
     errors.install(app)
-    for noun in (projects, users, tokens, uploads, files, objects):
+    for noun in (projects, users, tokens, uploads, files, resolve, objects):
         app.include_router(noun.routes, prefix="/api/v1")
     app.include_router(health.routes)
     app.include_router(dashboard.routes)
     require_needs(app.routes, except_for=(OPENAPI,))
+    app.state.paths = {id(route): path for path, route in every_route(app.routes)}
     _declare_token(app)
     return app
 

@@ -72,7 +72,7 @@ class Observe:
             self._record(scope, status or 500, time.perf_counter() - started)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "other")
+        route = scope["app"].state.paths.get(id(scope.get("route")), "other")
         self.metrics.requests.labels(scope["method"], route, str(status)).inc()
         self.metrics.seconds.labels(scope["method"], route).observe(seconds)
         if scope["path"] in _QUIET:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from acai.identity.service import Identity
 from acai.lake.files import Files
+from acai.lake.specs import Specs
 from acai.lake.uploads import Uploads
 from acai.settings import Settings
 from acai.stores.objects.base import SigningStore
@@ -19,4 +20,5 @@ class Services:
     objects: SigningStore
     uploads: Uploads
     files: Files
+    specs: Specs
     checks: dict[str, Callable[[], None]]  # readiness: each raises when its part is not ready

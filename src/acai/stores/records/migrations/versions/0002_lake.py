@@ -9,6 +9,7 @@ down_revision = "0001"
 _row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _path = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _name = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
+_set_name = sa.String(128).with_variant(sa.String(128, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
@@ -126,7 +127,7 @@ def upgrade() -> None:
         "sets",
         sa.Column("id", _row_id, nullable=False),
         sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("name", sa.String(length=128), nullable=False),
+        sa.Column("name", _set_name, nullable=False),
         sa.Column("latest", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_sets_project_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sets")),

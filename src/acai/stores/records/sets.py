@@ -1,0 +1,334 @@
+"""Statements about sets and their versions, and about the file versions sets are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    Row,
+    Select,
+    String,
+    and_,
+    column,
+    func,
+    insert,
+    select,
+    type_coerce,
+    update,
+    values,
+)
+
+from acai.model.ids import UserId
+from acai.model.references import SetRef, format_entity
+from acai.model.sets import SetVersion
+from acai.stores.records import paths
+from acai.stores.records.creators import creator, with_creator
+from acai.stores.records.database import Transaction
+from acai.stores.records.scope import mine, this_project
+from acai.stores.records.tables_lake import file_versions, files, set_versions, sets
+
+_LOOKUP = 1000  # paths in one statement
+_PAGE = 10_000  # files of a directory in one statement
+_NEIGHBOURS = 250
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetRow:
+    """A set version with its row id and its manifest, as the server joins it."""
+
+    id: int
+    name: str
+    version: int
+    root: bytes
+    content: bytes
+    file_count: int
+    size: int
+    creator: str
+    created_at: datetime
+    removed: bool
+
+    def value(self) -> SetVersion:
+        return SetVersion(
+            name=self.name,
+            version=self.version,
+            file_count=self.file_count,
+            size=self.size,
+            hash=self.content.hex(),
+            creator=self.creator,
+            create_time=self.created_at,
+            id=format_entity(self.ref),
+            removed=self.removed,
+        )
+
+    @property
+    def ref(self) -> SetRef:
+        return SetRef(name=self.name, version=self.version)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewVersion:
+    """What is recorded of a set version, beside its name and number."""
+
+    root: bytes
+    content: bytes
+    file_count: int
+    size: int
+    first_path: str
+    last_path: str
+    user: UserId
+    created_at: datetime
+
+
+class FileRow(NamedTuple):
+    """A file version as a set's manifest holds it; `sha256` is the 32 bytes."""
+
+    path: str
+    version: int
+    sha256: bytes
+    size: int
+    id: int
+
+
+_joined = set_versions.join(
+    sets,
+    and_(sets.c.id == set_versions.c.set_id, sets.c.project_id == set_versions.c.project_id),
+)
+_shown = set_versions.c.removed_at.is_(None)
+
+
+def rows() -> Select[Any]:
+    """Set versions with what a SetRow has; a condition on the project is still to be added."""
+    return select(
+        set_versions.c.id,
+        sets.c.name,
+        set_versions.c.version,
+        set_versions.c.root,
+        set_versions.c.content,
+        set_versions.c.file_count,
+        set_versions.c.size,
+        set_versions.c.created_at,
+        set_versions.c.removed_at,
+        creator,
+    ).select_from(with_creator(_joined, set_versions))
+
+
+def row_of(row: Row[Any]) -> SetRow:
+    return SetRow(
+        id=row.id,
+        name=row.name,
+        version=row.version,
+        root=bytes(row.root),
+        content=bytes(row.content),
+        file_count=row.file_count,
+        size=row.size,
+        creator=row.creator,
+        created_at=row.created_at,
+        removed=row.removed_at is not None,
+    )
+
+
+def find(tx: Transaction, name: str, version: int | None) -> SetRow | None:
+    """One version, also a removed one; or the newest that is not removed."""
+    if version is None:
+        statement = rows().where(_shown).order_by(set_versions.c.version.desc()).limit(1)
+    else:
+        statement = rows().where(set_versions.c.version == version)
+    row = tx.execute(statement.where(mine(sets), mine(set_versions), sets.c.name == name)).first()
+    return None if row is None else row_of(row)
+
+
+def count_versions(tx: Transaction, name: str) -> int:
+    """How many versions a set has had, removed ones too: also the number of the last."""
+    found = tx.execute(select(sets.c.latest).where(mine(sets), sets.c.name == name)).scalar()
+    return found or 0
+
+
+def page(tx: Transaction, *, after: str, limit: int) -> list[SetRow]:
+    """The newest visible version of every set, by name."""
+    others = set_versions.alias("others")
+    newest = (
+        select(func.max(others.c.version))
+        .where(mine(others), others.c.set_id == sets.c.id, others.c.removed_at.is_(None))
+        .scalar_subquery()
+    )
+    found = tx.execute(
+        rows()
+        .where(mine(sets), mine(set_versions), sets.c.name > after)
+        .where(set_versions.c.version == newest)
+        .order_by(sets.c.name)
+        .limit(limit)
+    )
+    return [row_of(row) for row in found]
+
+
+def versions(tx: Transaction, name: str, *, before: int, limit: int) -> list[SetRow]:
+    """A set's visible versions, newest first, from below `before`."""
+    found = tx.execute(
+        rows()
+        .where(mine(sets), mine(set_versions), sets.c.name == name)
+        .where(_shown, set_versions.c.version < before)
+        .order_by(set_versions.c.version.desc())
+        .limit(limit)
+    )
+    return [row_of(row) for row in found]
+
+
+def near(tx: Transaction, name: str) -> list[str]:
+    """Names before and after this one, for a message that proposes one."""
+    visible = (
+        select(set_versions.c.id)
+        .where(mine(set_versions), set_versions.c.set_id == sets.c.id, _shown)
+        .exists()
+    )
+    base = select(sets.c.name).where(mine(sets), visible).limit(_NEIGHBOURS)
+    before = base.where(sets.c.name < name).order_by(sets.c.name.desc())
+    after = base.where(sets.c.name >= name).order_by(sets.c.name)
+    return [row.name for one in (before, after) for row in tx.execute(one)]
+
+
+def add_version(tx: Transaction, name: str, new: NewVersion) -> SetRow:
+    """Record the next version of a set. Needs the lock of `chunks.lock`."""
+    version = count_versions(tx, name) + 1
+    if version == 1:
+        tx.execute(insert(sets).values(project_id=this_project(), name=name, latest=1))
+    else:
+        tx.execute(
+            update(sets).where(mine(sets), sets.c.name == name).values(latest=version)
+        )
+    set_id = tx.execute(select(sets.c.id).where(mine(sets), sets.c.name == name)).scalar_one()
+    tx.execute(
+        insert(set_versions).values(
+            project_id=this_project(),
+            set_id=set_id,
+            version=version,
+            root=new.root,
+            content=new.content,
+            file_count=new.file_count,
+            size=new.size,
+            first_path=new.first_path,
+            last_path=new.last_path,
+            user_id=new.user,
+            created_at=new.created_at,
+        )
+    )
+    made = find(tx, name, version)
+    assert made is not None
+    return made
+
+
+def hide(tx: Transaction, name: str, version: int | None, now: datetime) -> list[SetRow]:
+    """Take one version, or all, out of listings; returns those that were in them."""
+    which: list[ColumnElement[bool]] = [mine(sets), mine(set_versions), sets.c.name == name, _shown]
+    if version is not None:
+        which.append(set_versions.c.version == version)
+    found = [
+        row_of(row)
+        for row in tx.execute(rows().where(*which).order_by(set_versions.c.version))
+    ]
+    mine_and_named = (
+        select(sets.c.id).where(mine(sets), sets.c.name == name).scalar_subquery()
+    )
+    change = (
+        update(set_versions)
+        .where(mine(set_versions), set_versions.c.set_id == mine_and_named, _shown)
+        .values(removed_at=now)
+    )
+    if version is not None:
+        change = change.where(set_versions.c.version == version)
+    tx.execute(change)
+    return found
+
+
+_same_file = and_(
+    file_versions.c.project_id == files.c.project_id, file_versions.c.file_id == files.c.id
+)
+_FILE_COLUMNS = (
+    files.c.path,
+    file_versions.c.version,
+    type_coerce(file_versions.c.sha256, LargeBinary).label("sha256"),
+    file_versions.c.size,
+    file_versions.c.id,
+)
+
+
+def files_under(
+    tx: Transaction, directory: str, *, after: str = "", limit: int | None = None
+) -> Iterator[FileRow]:
+    """Latest versions of the visible files under a directory, by path, read as consumed."""
+    high = paths.after_all_under(directory)
+    low = max(directory, after)
+    left = limit
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(left, _PAGE)
+        found = tx.execute(
+            select(*_FILE_COLUMNS)
+            .select_from(
+                files.join(
+                    file_versions, and_(_same_file, file_versions.c.version == files.c.latest)
+                )
+            )
+            .where(
+                mine(files), files.c.hidden.is_(False), paths.between(tx, files.c.path, low, high)
+            )
+            .order_by(*paths.ordered(tx, files.c.path))
+            .limit(size)
+        ).all()
+        yield from (_file(row) for row in found)
+        if len(found) < size:
+            return
+        low = found[-1].path
+        left = None if left is None else left - size
+
+
+def latest_files(tx: Transaction, wanted: Sequence[str]) -> dict[str, FileRow]:
+    """The newest versions of those of the paths that exist and are visible."""
+    found: dict[str, FileRow] = {}
+    for start in range(0, len(wanted), _LOOKUP):
+        pairs = paths.wanted([paths.split(path) for path in wanted[start : start + _LOOKUP]])
+        source = pairs.join(
+            files, and_(files.c.parent == pairs.c.parent, files.c.name == pairs.c.name)
+        ).join(file_versions, and_(_same_file, file_versions.c.version == files.c.latest))
+        for row in tx.execute(
+            select(*_FILE_COLUMNS)
+            .select_from(source)
+            .where(mine(files), files.c.hidden.is_(False))
+        ):
+            found[row.path] = _file(row)
+    return found
+
+
+def file_versions_of(
+    tx: Transaction, wanted: Sequence[tuple[str, int]]
+) -> dict[tuple[str, int], FileRow]:
+    """These versions of these paths, as far as they exist; also of hidden files."""
+    found: dict[tuple[str, int], FileRow] = {}
+    for start in range(0, len(wanted), _LOOKUP):
+        triples = (
+            values(
+                column("parent", LargeBinary),
+                column("name", String),
+                column("version", Integer),
+                name="wanted",
+            )
+            .data([(*paths.split(p), v) for p, v in wanted[start : start + _LOOKUP]])
+            .cte()
+        )
+        source = triples.join(
+            files, and_(files.c.parent == triples.c.parent, files.c.name == triples.c.name)
+        ).join(file_versions, and_(_same_file, file_versions.c.version == triples.c.version))
+        for row in tx.execute(
+            select(*_FILE_COLUMNS).select_from(source).where(mine(files))
+        ):
+            found[row.path, row.version] = _file(row)
+    return found
+
+
+def _file(row: Row[Any]) -> FileRow:
+    path, version, sha256, size, id_ = row
+    return FileRow(path, version, bytes(sha256), size, id_)
