@@ -15,6 +15,10 @@ from acai.api.services import Services
 from acai.engine.loop import Duty, Loop
 from acai.identity.service import FirstStart, Identity, utc_now
 from acai.lake.files import Files
+from acai.lake.metadata import Metadata
+from acai.lake.provenance import Provenance
+from acai.lake.search import Search
+from acai.lake.sets import Sets
 from acai.lake.specs import Specs
 from acai.lake.sweeper import Sweeper
 from acai.lake.uploads import UploadRules, Uploads
@@ -74,13 +78,19 @@ def build(settings: Settings) -> Platform:
         database, objects, lifetime=lifetime, url_lifetime=url_lifetime, clock=utc_now
     )
     files = Files(database, objects, url_lifetime)
+    specs = Specs(database, files)
+    sets = Sets(database, specs, utc_now)
     services = Services(
         settings=settings,
         identity=identity,
         objects=objects,
         uploads=Uploads(database, objects, rules, utc_now, _shared_directory(objects)),
         files=files,
-        specs=Specs(database, files),
+        specs=specs,
+        sets=sets,
+        provenance=Provenance(database, files),
+        metadata=Metadata(database, files, specs),
+        search=Search(database, utc_now),
         checks={"database": database_answers, "objects": objects.check},
     )
     return Platform(
@@ -88,7 +98,7 @@ def build(settings: Settings) -> Platform:
         database=database,
         objects=objects,
         services=services,
-        duties=(Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper)),),
+        duties=(Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper, sets)),),
     )
 
 
@@ -105,8 +115,9 @@ def _shared_directory(store: SigningStore) -> SharedDirectory | None:
     return SharedDirectory(root=grant.root, word=grant.word)
 
 
-def _swept(sweeper: Sweeper) -> Callable[[], None]:
+def _swept(sweeper: Sweeper, sets: Sets) -> Callable[[], None]:
     def act() -> None:
         sweeper.sweep()
+        sets.sweep()
 
     return act

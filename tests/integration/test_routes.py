@@ -1,7 +1,7 @@
 """Every route of the application lets in whom it says, and nobody else.
 
 The walk takes its routes from the application, so a new one is covered when it is added. A
-new path parameter needs a value in `plant`: something that belongs to another project.
+new parameter needs a value in `plant`: something that belongs to another project.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from fastapi import FastAPI
@@ -55,12 +56,15 @@ class World:
     document: dict[str, Any]  # OpenAPI
 
     def url(self, visit: Visit) -> str:
-        filled = re.sub(r"{(\w+)(?::\w+)?}", lambda m: self.foreign.get(m[1], "1"), visit.path)
-        return filled + self.query(visit)
+        def fill(match: re.Match[str]) -> str:
+            return self.foreign.get(f"{match[1]}/{match[2]}") or self.foreign.get(match[2], "1")
+
+        filled = re.sub(r"(\w+)/{(\w+)(?::\w+)?}", lambda m: f"{m[1]}/{fill(m)}", visit.path)
+        return re.sub(r"{(\w+)}", lambda m: self.foreign.get(m[1], "1"), filled) + self.query(visit)
 
     def query(self, visit: Visit) -> str:
         needed = [one for one in visit.route.dependant.query_params if one.field_info.is_required()]
-        return "?" + "&".join(f"{one.alias}={self.foreign[one.alias]}" for one in needed)
+        return "?" + urlencode({one.alias: self.foreign.get(one.alias, "1") for one in needed})
 
     def body(self, visit: Visit) -> Any:
         if visit.route.body_field is None:
@@ -140,6 +144,10 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
     assert sent.status == 200, sent
     post(f"/uploads/{upload}/complete", {"objects": [{"id": slot["id"]}]})
     post(f"/uploads/{upload}/commit", {"file_count": 1})
+    post("/sets", {"name": "their-set", "specs": [path]})
+    post("/sets", {"name": "their-other-set", "specs": ["/@their-set"]})
+    entity = f"file:{path}"
+    post("/metadata", {"entities": [entity], "meta": {"their_key": 1}, "tags": ["their-tag"]})
     pending = post("/uploads", {"resume_key": "theirs"})["id"]
     post(f"/uploads/{pending}/files", {"files": [{"path": "/other-project/next.txt", **blob}]})
     return {
@@ -149,6 +157,20 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
         "object_id": str(slot["id"]),
         "id": str(slot["id"]),
         "path": path,
+        "spec": path,
+        "specs": "/@their-set",
+        "entity": entity,
+        "entities": entity,
+        "keys": "their_key",
+        "tags": "their-tag",
+        "sets/name": "their-set",
+        "version": "1",
+        "versions/version": "1",
+        "before": "their-set",
+        "after": "their-other-set",
+        "one": "their-set",
+        "other": "their-other-set",
+        "file": path,
         "sha256": SHA,
         "hashes": SHA,
         "size": str(len(SECRET)),
@@ -183,13 +205,11 @@ def walk(world: World) -> list[Visit]:
     return found
 
 
-def test_every_path_parameter_has_a_value_of_another_project(
-    world: World, walk: list[Visit]
-) -> None:
+def test_every_parameter_has_a_value_of_another_project(world: World, walk: list[Visit]) -> None:
     unknown = {
         (str(visit), name)
         for visit in walk
-        for name in visit.route.param_convertors
+        for name in (*visit.route.param_convertors, *parse_qs(world.query(visit)[1:]))
         if name not in world.foreign
     }
     assert not unknown, "teach `plant` about these"
@@ -259,7 +279,8 @@ def test_nothing_of_another_project_is_seen_or_changed(world: World, walk: list[
     """The other project's own names and ids, used with a token of this one, everywhere."""
     before = world.rows_of(FOREIGN)
     assert sum(map(len, before.values())) > 5
-    theirs = [world.foreign["upload"], world.foreign["key"], SECRET.decode(), "their-admin"]
+    theirs = [world.foreign["upload"], world.foreign["key"], SECRET.decode()]
+    theirs += ["their-admin", "their-set", "their-other-set", "their_key"]
     for visit in walk:
         rotating = visit.path.endswith("/tokens/rotate")
         if visit.route.needs in (*OPEN, Needs.GLOBAL_ADMIN):

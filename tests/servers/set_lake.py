@@ -6,15 +6,23 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from sqlalchemy import func, select
+
 from acai.identity.service import Identity
 from acai.lake.files import Files
+from acai.lake.provenance import Provenance
+from acai.lake.sets import Sets
 from acai.lake.specs import Specs
 from acai.lake.uploads import UploadRules, Uploads
 from acai.model.files import BlobSpan, NewFile, NewObject
 from acai.model.identity import Principal, Role
 from acai.model.ids import Sha256
+from acai.model.references import parse_set_reference
+from acai.model.sets import Prefer, SetVersion
 from acai.stores.objects.local_parts import LocalPartsStore
 from acai.stores.records.database import Database
+from acai.stores.records.scope import mine
+from acai.stores.records.tables_lake import chunks
 
 HOUR = timedelta(hours=1)
 
@@ -43,6 +51,8 @@ class SetLake:
         self.uploads = Uploads(database, self._store, rules, self.clock)
         self.files = Files(database, self._store, HOUR)
         self.specs = Specs(database, self.files)
+        self.sets = Sets(database, self.specs, self.clock)
+        self.provenance = Provenance(database, self.files)
 
     def put(self, *paths: str, who: Principal | None = None) -> None:
         """Upload the next version of each path, in one session. All have the same content."""
@@ -58,3 +68,21 @@ class SetLake:
             self._store.put(slot.key, data)
             self.uploads.complete_objects(caller, upload.id, {slot.id: []})
         self.uploads.commit(caller, upload.id, len(paths))
+
+    def make(
+        self, name: str, *specs: str, who: Principal | None = None, prefer: Prefer | None = None
+    ) -> SetVersion:
+        return self.sets.create(who or self.ann, name, specs, prefer)
+
+    def held(self, ref: str) -> dict[str, int]:
+        """The set as a map from path to version."""
+        _, found = self.sets.files(
+            self.ann, parse_set_reference(ref), prefix="/", after="", limit=10**9
+        )
+        return {one.path: one.version for one in found}
+
+    def chunk_count(self) -> int:
+        with self.database.read(self.ann.project) as tx:
+            return int(
+                tx.execute(select(func.count()).select_from(chunks).where(mine(chunks))).scalar_one()
+            )

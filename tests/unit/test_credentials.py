@@ -30,7 +30,9 @@ def environ(home: Path, **more: str) -> dict[str, str]:
 
 def announce(home: Path, url: str) -> None:
     home.mkdir(exist_ok=True)
-    (home / "server.lock").write_text(json.dumps({"url": url, "pid": 1}))
+    (home / "server.lock").write_text(
+        json.dumps({"url": "https://public.example", "local": url, "pid": 1})
+    )
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
@@ -84,15 +86,15 @@ def test_a_new_login_replaces_the_old_one_of_its_project() -> None:
 
 
 def test_flag_beats_variable_beats_file(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text("[client]\nserver = 'file:1'\nproject = 'file'\n")
+    (tmp_path / "config.toml").write_text("[client]\nserver = 'http://file:1'\nproject = 'file'\n")
     Credentials(logins=(login("http://file:1", "file", "stored"),)).save(tmp_path)
     by_file = discover(environ=environ(tmp_path))
     assert (by_file.server, by_file.project, by_file.token) == ("http://file:1", "file", "stored")
-    variables = environ(tmp_path, ACAI_SERVER="v:2", ACAI_TOKEN=" vt\n", ACAI_PROJECT="vp")
+    variables = environ(tmp_path, ACAI_SERVER="http://v:2", ACAI_TOKEN=" vt\n", ACAI_PROJECT="vp")
     by_variable = discover(environ=variables)
     assert (by_variable.server, by_variable.project) == ("http://v:2", "vp")
     assert by_variable.token == "vt"
-    by_flag = discover(server="f:3", token="ft", project="fp", environ=variables)
+    by_flag = discover(server="http://f:3", token="ft", project="fp", environ=variables)
     assert (by_flag.server, by_flag.project, by_flag.token) == ("http://f:3", "fp", "ft")
 
 
@@ -100,7 +102,7 @@ def test_a_stored_token_goes_to_its_own_server_only(tmp_path: Path) -> None:
     Credentials(logins=(login("http://mine:1"),)).save(tmp_path)
     assert discover(server="http://evil:1", environ=environ(tmp_path)).token is None
     assert discover(server="http://mine:1/", environ=environ(tmp_path)).token == "t1"
-    assert discover(server="mine:1", environ=environ(tmp_path)).token == "t1"
+    assert discover(server="https://mine:1", environ=environ(tmp_path)).token is None
 
 
 def test_the_local_server_is_found_on_whatever_port_it_has_today(tmp_path: Path) -> None:
@@ -125,15 +127,24 @@ def test_the_login_of_the_named_project_is_used(tmp_path: Path) -> None:
     home = environ(tmp_path)
     assert discover(environ=home).token == "d"
     assert discover(project="p2", environ=home).token == "2"
-    assert discover(project="unknown", environ=home).token == "d"
+    assert discover(project="unknown", environ=home).token == "admin"  # may act in any
     assert discover(as_global_admin=True, environ=home).token == "admin"
+    Credentials(logins=logins[1:]).save(tmp_path)
+    assert discover(project="unknown", environ=home).token == "d"
+    assert discover(as_global_admin=True, environ=home).token == "d"
 
 
 @pytest.mark.parametrize(
     ("given", "whole"),
     [
-        ("host", "http://host"),
-        ("host:80/", "http://host:80"),
+        ("host", "https://host"),
+        ("host:80/", "https://host:80"),
+        ("localhost:80/", "http://localhost:80"),
+        ("127.0.0.1:7650", "http://127.0.0.1:7650"),
+        ("[::1]:7650", "http://[::1]:7650"),
+        ("localhost.evil.example", "https://localhost.evil.example"),
+        ("127.evil.example", "https://127.evil.example"),
+        ("http://host:80", "http://host:80"),
         ("https://h/acai/", "https://h/acai"),
         ("http://[::1]:7650", "http://[::1]:7650"),
     ],

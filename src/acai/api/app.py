@@ -14,9 +14,12 @@ from acai.api.routes import (
     dashboard,
     files,
     health,
+    metadata,
     objects,
     projects,
+    provenance,
     resolve,
+    sets,
     tokens,
     uploads,
     users,
@@ -52,7 +55,18 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
     )
     app.add_middleware(Observe, metrics=Metrics(registry))
     errors.install(app)
-    for noun in (projects, users, tokens, uploads, files, resolve, objects):
+    for noun in (
+        projects,
+        users,
+        tokens,
+        uploads,
+        files,
+        resolve,
+        sets,
+        provenance,
+        metadata,
+        objects,
+    ):
         app.include_router(noun.routes, prefix="/api/v1")
     app.include_router(health.routes)
     app.include_router(dashboard.routes)

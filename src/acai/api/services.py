@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from acai.identity.service import Identity
 from acai.lake.files import Files
+from acai.lake.metadata import Metadata
+from acai.lake.provenance import Provenance
+from acai.lake.search import Search
+from acai.lake.sets import Sets
 from acai.lake.specs import Specs
 from acai.lake.uploads import Uploads
 from acai.settings import Settings
@@ -21,4 +25,8 @@ class Services:
     uploads: Uploads
     files: Files
     specs: Specs
+    sets: Sets
+    provenance: Provenance
+    metadata: Metadata
+    search: Search
     checks: dict[str, Callable[[], None]]  # readiness: each raises when its part is not ready

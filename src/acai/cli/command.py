@@ -6,13 +6,15 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from acai.cli import output
-from acai.client.client import Client
-from acai.client.credentials import Credentials
+
+if TYPE_CHECKING:  # looked up on first use, so that help is shown at once
+    from acai.client.client import Client
+    from acai.client.credentials import Credentials
 
 _COMMON: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("--json", "json", {"is_flag": True, "help": "Print one JSON document, nothing else."}),
@@ -45,6 +47,8 @@ class Invocation:
 
     @functools.cached_property
     def client(self) -> Client:
+        from acai.client.client import Client
+
         return Client(self.server, self.token, self.project)
 
     def answer(self, value: Any, show: Callable[[], None]) -> None:

@@ -22,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "project": ("acai.cli.project", "project", "Make and list projects."),
     "user": ("acai.cli.user", "user", "Make, list and remove users."),
     "token": ("acai.cli.token", "token", "Replace tokens."),
+    "meta": ("acai.cli.meta", "meta", "Say things of files, sets and jobs."),
+    "find": ("acai.cli.find", "find", "Search files, sets and jobs."),
     "completion": ("acai.cli.completion", "completion", "Set up completion in your shell."),
 }
 

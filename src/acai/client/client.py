@@ -6,11 +6,13 @@ from types import TracebackType
 from typing import Self
 
 from acai.client.credentials import discover
+from acai.client.files import FilesPart
 from acai.client.identity import IdentityPart
+from acai.client.metadata import MetadataPart
 from acai.client.transport import HttpTransport, Session, Transport
 
 
-class Client(IdentityPart):
+class Client(IdentityPart, FilesPart, MetadataPart):
     """A connection to an acai platform. Thread-safe; use it as a context manager or `close` it.
 
     Without arguments it finds the server and the token as the command line does: `ACAI_SERVER`

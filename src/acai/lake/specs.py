@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
 
 from acai.lake import tree
+from acai.lake.combine import FromDirectory, FromFile, FromSet, Source
 from acai.lake.files import Files
 from acai.model.errors import FileNotFound, SetNotFound, VersionNotFound
 from acai.model.identity import Principal
+from acai.model.paths import parent
 from acai.model.references import DirectoryRef, FileRef, SetRef, escape_path, parse_spec
 from acai.model.sets import ResolvedFile
 from acai.stores.records import sets as records
 from acai.stores.records.chunks import Chunks
 from acai.stores.records.database import Database, Transaction
+from acai.stores.records.files import VersionRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What specs mean at one moment."""
+
+    sources: Sequence[Source]  # one for each spec, in order
+    origins: Sequence[records.SetRow]  # the set versions they draw on, each once
+    followed: Sequence[tuple[SetRef, records.SetRow]]  # those that were named without a version
 
 
 class Specs:
@@ -52,6 +64,97 @@ class Specs:
             raise nothing_under(ref)
         return 0, found
 
+    def version_in_set(self, tx: Transaction, ref: FileRef) -> int:
+        """The version of a file that the set in its reference holds."""
+        assert ref.set is not None
+        return _in_set(tx, ref, find_set(tx, ref.set), "", 1)[0].version
+
+    def plan(self, tx: Transaction, store: tree.ChunkStore, specs: Sequence[str]) -> Plan:
+        """The sources that specs mean, in one reading transaction; each is there and not empty.
+
+        However many specs there are, their files are looked up together.
+        """
+        refs = [parse_spec(spec) for spec in specs]
+        origins = {ref.set: find_set(tx, ref.set) for ref in refs if ref.set is not None}
+        entries = self._named(tx, store, [r for r in refs if isinstance(r, FileRef)], origins)
+        sources: list[Source] = []
+        for ref in refs:
+            if isinstance(ref, FileRef):
+                sources.append(
+                    FromFile(label=_label(ref, origins), path=ref.path, entry=entries[ref])
+                )
+            elif ref.set is not None:
+                sources.append(_part(store, ref, origins[ref.set]))
+            else:
+                sources.append(_directory(tx, ref))
+        distinct = {row.id: row for row in origins.values()}
+        return Plan(
+            sources=sources,
+            origins=[distinct[id_] for id_ in sorted(distinct)],
+            followed=[(ref, row) for ref, row in origins.items() if ref.version is None],
+        )
+
+    def latest(self, tx: Transaction, paths: Collection[str]) -> Mapping[str, tree.Entry]:
+        """The newest versions of those of the paths that exist and are visible."""
+        found = records.latest_files(tx, list(paths))
+        return {path: entry_of(row) for path, row in found.items()}
+
+    def _named(
+        self,
+        tx: Transaction,
+        store: tree.ChunkStore,
+        refs: Sequence[FileRef],
+        origins: Mapping[SetRef, records.SetRow],
+    ) -> dict[FileRef, tree.Entry]:
+        found: dict[FileRef, tree.Entry] = {}
+        newest = self.latest(tx, {r.path for r in refs if r.version is None and r.set is None})
+        numbered = records.file_versions_of(
+            tx, sorted({(r.path, r.version) for r in refs if r.version is not None})
+        )
+        inside = {
+            ref: tree.get(store, root_of(row), [r.path for r in refs if r.set == ref])
+            for ref, row in origins.items()
+        }
+        for ref in refs:
+            if ref.set is not None:
+                entry = inside[ref.set].get(ref.path)
+                if entry is None:
+                    raise not_in_set(store, ref, origins[ref.set])
+            elif ref.version is None:
+                entry = newest.get(ref.path)
+            else:
+                row = numbered.get((ref.path, ref.version))
+                entry = None if row is None else entry_of(row)
+            # What is missing is looked up once more for the words of its error.
+            found[ref] = entry or _entry(self._files.row(tx, ref.path, ref.version))
+        return found
+
+
+def _label(ref: FileRef, origins: Mapping[SetRef, records.SetRow]) -> str:
+    if ref.set is None:
+        return str(ref)
+    return str(FileRef(path=ref.path, set=origins[ref.set].ref))
+
+
+def _entry(row: VersionRow) -> tree.Entry:
+    return tree.Entry(row.version, bytes.fromhex(row.sha256), row.size, row.id)
+
+
+def _part(store: tree.ChunkStore, ref: DirectoryRef, origin: records.SetRow) -> FromSet:
+    root = root_of(origin)
+    if tree.totals(store, root, ref.directory).file_count == 0:
+        raise nothing_under(ref, origin)
+    return FromSet(label=str(origin.ref), root=root, directory=ref.directory)
+
+
+def _directory(tx: Transaction, ref: DirectoryRef) -> FromDirectory:
+    def stream() -> Iterator[tuple[str, tree.Entry]]:
+        return ((row.path, entry_of(row)) for row in records.files_under(tx, ref.directory))
+
+    if not any(True for _ in records.files_under(tx, ref.directory, limit=1)):
+        raise nothing_under(ref)
+    return FromDirectory(label=str(ref), directory=ref.directory, files=stream)
+
 
 def _in_set(
     tx: Transaction, ref: FileRef | DirectoryRef, origin: records.SetRow, after: str, limit: int
@@ -60,7 +163,7 @@ def _in_set(
     if isinstance(ref, FileRef):
         entry = tree.get(chunks, root, [ref.path]).get(ref.path)
         if entry is None:
-            raise not_in_set(tx, ref, origin)
+            raise not_in_set(chunks, ref, origin)
         return [] if after else [resolved(ref.path, entry)]
     found = tree.iterate(chunks, root, prefix=ref.directory, after=after or None, limit=limit)
     listed = [resolved(path, entry) for path, entry in found]
@@ -123,11 +226,9 @@ def nothing_under(ref: DirectoryRef, origin: records.SetRow | None = None) -> Fi
     )
 
 
-def not_in_set(tx: Transaction, ref: FileRef, origin: records.SetRow) -> FileNotFound:
-    beside = tree.iterate(
-        Chunks(tx), root_of(origin), prefix=ref.path[: ref.path.rindex("/") + 1], limit=200
-    )
-    near = get_close_matches(ref.path, [path for path, _ in islice(beside, 200)], 1)
+def not_in_set(store: tree.ChunkStore, ref: FileRef, origin: records.SetRow) -> FileNotFound:
+    beside = tree.iterate(store, root_of(origin), prefix=parent(ref.path), limit=200)
+    near = get_close_matches(ref.path, [path for path, _ in beside], 1)
     hint = f"; did you mean {escape_path(near[0])}@{origin.ref}?" if near else ""
     return FileNotFound(
         f"set {origin.ref} does not hold {ref.path}{hint}",

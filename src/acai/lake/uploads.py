@@ -141,14 +141,20 @@ class Uploads:
         return [sha256 for sha256 in wanted if sha256 not in known]
 
     def add_objects(
-        self, caller: Principal, upload: str, new: Sequence[NewObject]
+        self, caller: Principal, upload: str, new: Sequence[NewObject], *, in_place: bool = False
     ) -> Sequence[ObjectSlot]:
-        """Make room for objects, and say where to send each. One begun before is continued."""
+        """Make room for objects, and say where to send each. One begun before is continued.
+
+        `in_place`: the client writes them into the shared directory, so there are no parts.
+        """
         for one in new:
             _check_object(one)
         with self._database.read(caller.project) as tx:
             session = self._pending(tx, caller, upload)
-            begun = [records.find_object_of_blob(tx, session.id, one.sha256) for one in new]
+            begun = [
+                None if in_place else records.find_object_of_blob(tx, session.id, one.sha256)
+                for one in new
+            ]
         slots: list[ObjectSlot] = []
         for one, earlier in zip(new, begun, strict=True):
             if earlier is not None and earlier.size == one.size:
@@ -156,13 +162,16 @@ class Uploads:
                     ObjectSlot(id=earlier.id, key=earlier.key, part_size=earlier.part_size)
                 )
             else:
-                slots.append(self._add_object(caller, upload, one))
+                slots.append(self._add_object(caller, upload, one, in_place=in_place))
         return slots
 
-    def _add_object(self, caller: Principal, upload: str, one: NewObject) -> ObjectSlot:
+    def _add_object(
+        self, caller: Principal, upload: str, one: NewObject, *, in_place: bool
+    ) -> ObjectSlot:
         key = f"{caller.project}/{upload}/{random_word(16)}"
         multipart_id, part_size = None, None
-        if one.size > self._rules.multipart_above and isinstance(self._store, Multipart):
+        large = one.size > self._rules.multipart_above
+        if large and not in_place and isinstance(self._store, Multipart):
             part_size = part_size_for(one.size)
             multipart_id = self._store.start_multipart(key, size=one.size, part_size=part_size)
         with self._database.write(caller.project) as tx:
@@ -294,9 +303,7 @@ class Uploads:
                     f"the bytes of {lacking} have not arrived; send them", path=lacking
                 )
             self._publish(tx, session.id, caller, now, count)
-            records.end(
-                tx, session.id, UploadState.COMMITTED, now, file_count=count, size=size
-            )
+            records.end(tx, session.id, UploadState.COMMITTED, now, file_count=count, size=size)
             committed = _found(records.find(tx, upload), upload)
         return self._value(committed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query
@@ -41,7 +42,7 @@ def pinned(cursor: str | None) -> tuple[int, str]:
     raise InvalidCursor("the cursor is not one that this list gave; begin without a cursor")
 
 
-def pinned_page(at: int, found: list[ResolvedFile], limit: int) -> Page[ResolvedFile]:
+def pinned_page(at: int, found: Sequence[ResolvedFile], limit: int) -> Page[ResolvedFile]:
     if len(found) <= limit:
-        return Page(items=found)
-    return Page(items=found[:limit], next=encode_cursor([at, found[limit - 1].path]))
+        return Page(items=list(found))
+    return Page(items=list(found[:limit]), next=encode_cursor([at, found[limit - 1].path]))

@@ -43,6 +43,9 @@ class MissingBlobs(BaseModel):
 
 class ObjectsToAdd(BaseModel):
     objects: list[NewObject] = Field(max_length=64)
+    in_place: bool = Field(
+        default=False, description="The client writes them into the shared directory itself."
+    )
 
 
 class ObjectSlots(BaseModel):
@@ -129,7 +132,8 @@ def add_upload_objects(
     upload: str, body: ObjectsToAdd, caller: Caller, platform: Platform
 ) -> ObjectSlots:
     """Say which objects will be sent; the answer says where to."""
-    return ObjectSlots(objects=list(platform.uploads.add_objects(caller, upload, body.objects)))
+    slots = platform.uploads.add_objects(caller, upload, body.objects, in_place=body.in_place)
+    return ObjectSlots(objects=list(slots))
 
 
 @routes.on("POST", "/uploads/{upload}/objects/{object_id}/parts", Needs.PROJECT)
@@ -143,9 +147,7 @@ def sign_upload_parts(
 
 
 @routes.on("GET", "/uploads/{upload}/objects/{object_id}/parts", Needs.PROJECT)
-def list_upload_parts(
-    upload: str, object_id: int, caller: Caller, platform: Platform
-) -> SentParts:
+def list_upload_parts(upload: str, object_id: int, caller: Caller, platform: Platform) -> SentParts:
     """The parts that have arrived."""
     return SentParts(parts=list(platform.uploads.sent_parts(caller, upload, object_id)))
 
@@ -155,16 +157,12 @@ def complete_upload_objects(
     upload: str, body: ObjectsToComplete, caller: Caller, platform: Platform
 ) -> dict[str, int]:
     """Say that objects were sent; they are checked. Can be repeated."""
-    platform.uploads.complete_objects(
-        caller, upload, {one.id: one.parts for one in body.objects}
-    )
+    platform.uploads.complete_objects(caller, upload, {one.id: one.parts for one in body.objects})
     return {"completed": len(body.objects)}
 
 
 @routes.on("POST", "/uploads/{upload}/commit", Needs.PROJECT)
-def commit_upload(
-    upload: str, body: UploadToCommit, caller: Caller, platform: Platform
-) -> Upload:
+def commit_upload(upload: str, body: UploadToCommit, caller: Caller, platform: Platform) -> Upload:
     """Make all files of the session visible at once. Can be repeated."""
     return platform.uploads.commit(caller, upload, body.file_count)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from acai.client.decode import decode
 from acai.client.transfer.packs import Piece
 from acai.client.transfer.patience import Patience
+from acai.client.transfer.targets import Wanted
 from acai.client.transport import Session
 from acai.model.files import ObjectSlot, SentPart, SignedCall, TransferLimits, Upload
 from acai.model.ids import Sha256
@@ -77,6 +78,14 @@ class TransferCalls:
 
     def abort(self, upload: str) -> None:
         self._call("POST", f"/uploads/{upload}/abort")
+
+    def resolve(self, spec: str, cursor: str | None) -> tuple[list[Wanted], str | None]:
+        """A page of what a reference names, and where the next one begins."""
+        query = {"spec": spec, "cursor": cursor, "limit": 1000}
+        call = self._call if cursor else self.session.call
+        answer = call("GET", "/resolve", query=query)
+        items = [Wanted(one["path"], one["size"], one["hash"]) for one in answer["items"]]
+        return items, answer.get("next")
 
     def locate(self, hashes: Sequence[Sha256]) -> list[Readable]:
         """Where to read these blobs, by object."""

@@ -18,6 +18,10 @@ _FLAGS = os.O_RDONLY | os.O_CLOEXEC
 KEEPS_CHANGING = "it keeps changing while it is read"
 
 
+class FileChanged(Exception):
+    """The file is no longer what was announced."""
+
+
 class Read(NamedTuple):
     """A file with its checksum. `data` is its content, if it is small enough to be held."""
 
@@ -33,7 +37,9 @@ class Unreadable(NamedTuple):
     reason: str
 
 
-def read_small(files: Sequence[Found], limit: int, stop: threading.Event) -> list[Read | Unreadable]:
+def read_small(
+    files: Sequence[Found], limit: int, stop: threading.Event
+) -> list[Read | Unreadable]:
     """The contents of small files. One that has grown past `limit` is hashed, not held."""
     results: list[Read | Unreadable] = []
     for found in files:
@@ -64,9 +70,7 @@ def _read_whole(found: Found, limit: int, stop: threading.Event) -> Read | Unrea
     return Unreadable(found, KEEPS_CHANGING)
 
 
-def hash_large(
-    found: Found, part_size: int | None, stop: threading.Event
-) -> Read | Unreadable:
+def hash_large(found: Found, part_size: int | None, stop: threading.Event) -> Read | Unreadable:
     """The checksum of a large file, and those of its parts if a size for them is given."""
     try:
         for _ in range(_TRIES):
@@ -123,16 +127,14 @@ def hash_file(path: str, stop: threading.Event | None = None) -> Sha256:
         os.close(descriptor)
 
 
-def chunks_of(
-    descriptor: int, start: int, length: int, stop: threading.Event
-) -> Iterator[bytes]:
-    """Bytes of an open file as they are sent; fewer if the file has shrunk."""
+def chunks_of(descriptor: int, start: int, length: int, stop: threading.Event) -> Iterator[bytes]:
+    """Bytes of an open file as they are sent. Raises FileChanged if there are fewer."""
     end = start + length
     while start < end:
         if stop.is_set():
             raise Stopped
         chunk = os.pread(descriptor, min(CHUNK, end - start), start)
         if not chunk:
-            return
+            raise FileChanged
         start += len(chunk)
         yield chunk

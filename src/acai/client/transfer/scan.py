@@ -155,5 +155,3 @@ def reason_of(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "it vanished meanwhile"
     return f"it cannot be read: {error.strerror}"
-
-

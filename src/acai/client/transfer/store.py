@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from acai.atomic import copy_atomically, make_directory, sync_directory, write_a
 from acai.client.transfer.hashing import CHUNK, hash_file
 from acai.client.transfer.workers import Stopped
 from acai.client.transport import Reply, Session
-from acai.model.errors import Forbidden, Unavailable
+from acai.model.errors import Forbidden, StorageFull, Unavailable
 from acai.model.files import SharedDirectory, SignedCall
 from acai.model.ids import Sha256, random_word
 from acai.samehost import LocalGrant
@@ -138,3 +139,10 @@ class SharedStore:
             sync_directory(target.parent)
         finally:
             copy.unlink(missing_ok=True)
+
+
+def storage_error(error: OSError) -> Unavailable:
+    """What to say when the shared directory fails under our hands."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StorageFull("the storage directory has no room left; free some space and try again")
+    return Unavailable(f"the store's directory cannot be written: {error.strerror}")

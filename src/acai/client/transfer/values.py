@@ -43,6 +43,14 @@ class Downloaded:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Removed:
+    """What was taken out of listings; every version of it is kept."""
+
+    path: str
+    hidden: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Progress:
     """How far a transfer is. The totals are None until everything has been counted."""
 

@@ -7,8 +7,9 @@ streamed side by side.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import islice
+from itertools import dropwhile, islice
 
 from acai.lake.tree.chunks import ChunkStore
 from acai.lake.tree.nodes import read_nodes
@@ -18,13 +19,16 @@ from acai.lake.tree.values import Change, Entry, Root
 _READ_AHEAD = 512
 
 
-def diff(store: ChunkStore, before: Root, after: Root) -> Iterator[Change]:
-    """The paths on which the trees differ, in order.
+def diff(
+    store: ChunkStore, before: Root, after: Root, *, beyond: str | None = None
+) -> Iterator[Change]:
+    """The paths on which the trees differ, in order; only those above `beyond`, if it is given.
 
     Differing inner nodes are read before the first change comes; leaves as they are consumed.
     """
-    old, new = _differing_leaves(store, before, after)
-    return _compare(entries_of(store, old), entries_of(store, new))
+    old, new = _differing_leaves(store, before, after, beyond)
+    changes = _compare(entries_of(store, old), entries_of(store, new))
+    return changes if beyond is None else dropwhile(lambda one: one.path <= beyond, changes)
 
 
 def additions(store: ChunkStore, base: Root, other: Root) -> Iterator[Change]:
@@ -44,7 +48,7 @@ def additions(store: ChunkStore, base: Root, other: Root) -> Iterator[Change]:
 
 
 def _differing_leaves(
-    store: ChunkStore, before: Root, after: Root
+    store: ChunkStore, before: Root, after: Root, beyond: str | None
 ) -> tuple[list[Root], list[Root]]:
     if before.id == after.id:
         return [], []
@@ -53,9 +57,9 @@ def _differing_leaves(
     while old_level or new_level:
         descend_old, descend_new = old_level >= new_level, new_level >= old_level
         if descend_old:
-            old, old_level = _children(store, old), old_level - 1
+            old, old_level = _children(store, old, beyond), old_level - 1
         if descend_new:
-            new, new_level = _children(store, new), new_level - 1
+            new, new_level = _children(store, new, beyond), new_level - 1
         if old_level == new_level:
             shared = {root.id for root in old} & {root.id for root in new}
             old = [root for root in old if root.id not in shared]
@@ -63,8 +67,12 @@ def _differing_leaves(
     return old, new
 
 
-def _children(store: ChunkStore, roots: list[Root]) -> list[Root]:
-    return [child for node in read_nodes(store, roots) for child in node.roots]
+def _children(store: ChunkStore, roots: list[Root], beyond: str | None) -> list[Root]:
+    """The subtrees of these, but for those that end before `beyond`."""
+    nodes = read_nodes(store, roots)
+    if beyond is None:
+        return [child for node in nodes for child in node.roots]
+    return [child for node in nodes for child in node.roots[bisect_right(node.keys, beyond) :]]
 
 
 def _leaves_apart(store: ChunkStore, reader: NodeReader, base: Root, other: Root) -> list[Root]:

@@ -118,9 +118,7 @@ def stage(tx: Transaction, new: Mapping[bytes, bytes], now: datetime) -> None:
     for some in _batches(list(new)):
         there = {
             bytes(row.id)
-            for row in tx.execute(
-                select(chunks.c.id).where(mine(chunks), chunks.c.id.in_(some))
-            )
+            for row in tx.execute(select(chunks.c.id).where(mine(chunks), chunks.c.id.in_(some)))
         }
         tx.execute(
             update(staged_chunks)

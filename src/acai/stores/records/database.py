@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +40,7 @@ from sqlalchemy.sql.expression import Executable
 
 from acai.model.errors import InvalidInput, InvalidSetting, StorageFull, Unavailable
 from acai.model.ids import ProjectId
+from acai.model.query.matcher import compile_pattern
 from acai.stores.records import scope
 
 Params = Mapping[str, Any]
@@ -45,6 +48,7 @@ PlatformWide = NewType("PlatformWide", str)
 PLATFORM = PlatformWide("platform")  # a transaction outside any project; says so at the call
 
 _CHECKED_LIMIT = 4096
+_SQLITE_PATIENCE = 30.0  # seconds to wait for another writer
 _COPY_FROM = 64  # rows from which COPY beats a multi-row INSERT
 
 
@@ -117,6 +121,15 @@ class Transaction:
             for name, convert in zip(names, self._processors(table, names), strict=True)
         }
         self._connection.exec_driver_sql(str(compiled), columns)
+
+    def insert_missing(
+        self, table: Table, rows: Iterable[Params], *, unique: Sequence[str]
+    ) -> None:
+        """Insert a few rows; one that a unique constraint has already is left alone."""
+        batch = self._own(table, rows)
+        make = sqlite.insert if self.dialect == "sqlite" else postgresql.insert
+        statement = make(table).on_conflict_do_nothing(index_elements=list(unique))
+        self._connection.execute(statement, batch)
 
     def one_of(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         """`column IN values`, for thousands of values."""
@@ -274,7 +287,11 @@ def open_database(url: str, *, connections: int = 16) -> Database:
             pool_size=connections,
             max_overflow=0,
             hide_parameters=True,
-            connect_args={"check_same_thread": False, "timeout": 30, "cached_statements": 512},
+            connect_args={
+                "check_same_thread": False,
+                "timeout": _SQLITE_PATIENCE,
+                "cached_statements": 512,
+            },
         )
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -313,9 +330,10 @@ def _parse(url: str) -> URL:
 
 
 def _configure_sqlite(raw: Any, _record: Any) -> None:
+    raw.create_function("acai_matches", 2, _matches, deterministic=True)
     raw.isolation_level = None  # we say BEGIN ourselves, see _begin_sqlite
     cursor = raw.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _use_wal(cursor)
     # FULL: what was acknowledged survives a power cut, not just a crash of the process.
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
@@ -323,6 +341,24 @@ def _configure_sqlite(raw: Any, _record: Any) -> None:
     cursor.execute("PRAGMA mmap_size=1073741824")
     cursor.execute("PRAGMA temp_store=MEMORY")
     cursor.close()
+
+
+def _matches(pattern: str, text: str | None) -> bool:
+    """SQLite's side of `~`: the same patterns as PostgreSQL's, in linear time."""
+    return text is not None and compile_pattern(pattern)(text)
+
+
+def _use_wal(cursor: Any) -> None:
+    """Of two that open a new file at once, SQLite refuses one without waiting; so we wait."""
+    deadline = time.monotonic() + _SQLITE_PATIENCE
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _begin_sqlite(connection: Connection) -> None:

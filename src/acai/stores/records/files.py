@@ -214,6 +214,11 @@ def of_upload(tx: Transaction, upload: int, *, after: int, limit: int) -> list[V
     return [_row(row) for row in rows]
 
 
+def by_ids(tx: Transaction, ids: Sequence[int]) -> dict[int, VersionRow]:
+    rows = tx.execute(_select(_versions).where(mine(files), tx.one_of(file_versions.c.id, ids)))
+    return {row.id: _row(row) for row in rows}
+
+
 def hide(tx: Transaction, path: str) -> int:
     """Take a file, or all under a directory, out of listings; returns how many."""
     if path.endswith("/"):

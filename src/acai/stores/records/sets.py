@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from acai.model.ids import UserId
-from acai.model.references import SetRef, format_entity
+from acai.model.references import SetRef
 from acai.model.sets import SetVersion
 from acai.stores.records import paths
 from acai.stores.records.creators import creator, with_creator
@@ -62,7 +62,7 @@ class SetRow:
             hash=self.content.hex(),
             creator=self.creator,
             create_time=self.created_at,
-            id=format_entity(self.ref),
+            id=f"set:{self.name}:{self.version}",
             removed=self.removed,
         )
 
@@ -143,6 +143,13 @@ def find(tx: Transaction, name: str, version: int | None) -> SetRow | None:
     return None if row is None else row_of(row)
 
 
+def by_ids(tx: Transaction, ids: Sequence[int]) -> dict[int, SetRow]:
+    found = tx.execute(
+        rows().where(mine(sets), mine(set_versions), tx.one_of(set_versions.c.id, ids))
+    )
+    return {row.id: row_of(row) for row in found}
+
+
 def count_versions(tx: Transaction, name: str) -> int:
     """How many versions a set has had, removed ones too: also the number of the last."""
     found = tx.execute(select(sets.c.latest).where(mine(sets), sets.c.name == name)).scalar()
@@ -198,9 +205,7 @@ def add_version(tx: Transaction, name: str, new: NewVersion) -> SetRow:
     if version == 1:
         tx.execute(insert(sets).values(project_id=this_project(), name=name, latest=1))
     else:
-        tx.execute(
-            update(sets).where(mine(sets), sets.c.name == name).values(latest=version)
-        )
+        tx.execute(update(sets).where(mine(sets), sets.c.name == name).values(latest=version))
     set_id = tx.execute(select(sets.c.id).where(mine(sets), sets.c.name == name)).scalar_one()
     tx.execute(
         insert(set_versions).values(
@@ -228,12 +233,9 @@ def hide(tx: Transaction, name: str, version: int | None, now: datetime) -> list
     if version is not None:
         which.append(set_versions.c.version == version)
     found = [
-        row_of(row)
-        for row in tx.execute(rows().where(*which).order_by(set_versions.c.version))
+        row_of(row) for row in tx.execute(rows().where(*which).order_by(set_versions.c.version))
     ]
-    mine_and_named = (
-        select(sets.c.id).where(mine(sets), sets.c.name == name).scalar_subquery()
-    )
+    mine_and_named = select(sets.c.id).where(mine(sets), sets.c.name == name).scalar_subquery()
     change = (
         update(set_versions)
         .where(mine(set_versions), set_versions.c.set_id == mine_and_named, _shown)
@@ -295,9 +297,7 @@ def latest_files(tx: Transaction, wanted: Sequence[str]) -> dict[str, FileRow]:
             files, and_(files.c.parent == pairs.c.parent, files.c.name == pairs.c.name)
         ).join(file_versions, and_(_same_file, file_versions.c.version == files.c.latest))
         for row in tx.execute(
-            select(*_FILE_COLUMNS)
-            .select_from(source)
-            .where(mine(files), files.c.hidden.is_(False))
+            select(*_FILE_COLUMNS).select_from(source).where(mine(files), files.c.hidden.is_(False))
         ):
             found[row.path] = _file(row)
     return found
@@ -322,13 +322,10 @@ def file_versions_of(
         source = triples.join(
             files, and_(files.c.parent == triples.c.parent, files.c.name == triples.c.name)
         ).join(file_versions, and_(_same_file, file_versions.c.version == triples.c.version))
-        for row in tx.execute(
-            select(*_FILE_COLUMNS).select_from(source).where(mine(files))
-        ):
+        for row in tx.execute(select(*_FILE_COLUMNS).select_from(source).where(mine(files))):
             found[row.path, row.version] = _file(row)
     return found
 
 
 def _file(row: Row[Any]) -> FileRow:
-    path, version, sha256, size, id_ = row
-    return FileRow(path, version, bytes(sha256), size, id_)
+    return FileRow(row.path, row.version, bytes(row.sha256), row.size, row.id)

@@ -2,7 +2,8 @@
 
 from alembic import context
 
-import acai.stores.records.tables_lake  # noqa: F401  (adds its tables)
+import acai.stores.records.tables_lake
+import acai.stores.records.tables_meta  # noqa: F401  (both add their tables)
 from acai.stores.records.tables import metadata
 
 context.configure(

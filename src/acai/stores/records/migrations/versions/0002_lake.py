@@ -9,7 +9,6 @@ down_revision = "0001"
 _row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _path = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _name = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
-_set_name = sa.String(128).with_variant(sa.String(128, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
@@ -30,17 +29,6 @@ def upgrade() -> None:
         sa.Column("id", sa.LargeBinary(length=32), nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_chunks")),
-    )
-    op.create_table(
-        "staged_chunks",
-        sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("id", sa.LargeBinary(length=32), nullable=False),
-        sa.Column("staged_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_staged_chunks_project_id")
-        ),
-        sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_staged_chunks")),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "directories",
@@ -99,6 +87,56 @@ def upgrade() -> None:
             " WHERE hidden IS false"
         )
     op.create_table(
+        "meta_numbers",
+        sa.Column("column_id", _row_id, nullable=False),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.Column("entity_id", _row_id, nullable=False),
+        sa.PrimaryKeyConstraint("column_id", "value", "entity_id", name=op.f("pk_meta_numbers")),
+        postgresql_with={
+            "autovacuum_analyze_scale_factor": 0.02,
+            "autovacuum_vacuum_insert_scale_factor": 0.02,
+        },
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "uq_meta_numbers_entity",
+        "meta_numbers",
+        ["entity_id", "column_id"],
+        unique=True,
+        postgresql_include=["value"],
+    )
+    op.create_table(
+        "meta_tags",
+        sa.Column("column_id", _row_id, nullable=False),
+        sa.Column(
+            "value",
+            sa.String(length=128).with_variant(sa.String(length=128, collation="C"), "postgresql"),
+            nullable=False,
+        ),
+        sa.Column("entity_id", _row_id, nullable=False),
+        sa.PrimaryKeyConstraint("column_id", "value", "entity_id", name=op.f("pk_meta_tags")),
+        postgresql_with={
+            "autovacuum_analyze_scale_factor": 0.02,
+            "autovacuum_vacuum_insert_scale_factor": 0.02,
+        },
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_meta_tags_entity", "meta_tags", ["entity_id", "column_id"], unique=False)
+    op.create_table(
+        "meta_texts",
+        sa.Column("column_id", _row_id, nullable=False),
+        sa.Column("value", _path, nullable=False),
+        sa.Column("whole", _path, nullable=True),
+        sa.Column("entity_id", _row_id, nullable=False),
+        sa.PrimaryKeyConstraint("column_id", "value", "entity_id", name=op.f("pk_meta_texts")),
+        postgresql_with={
+            "autovacuum_analyze_scale_factor": 0.02,
+            "autovacuum_vacuum_insert_scale_factor": 0.02,
+        },
+        sqlite_with_rowid=False,
+    )
+    op.create_index("uq_meta_texts_entity", "meta_texts", ["entity_id", "column_id"], unique=True)
+    op.create_table(
         "upload_blobs",
         sa.Column("project_id", _row_id, nullable=False),
         sa.Column("upload_id", _row_id, nullable=False),
@@ -124,14 +162,84 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "meta_columns",
+        sa.Column("id", _row_id, nullable=False),
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("kind", sa.SmallInteger(), nullable=False),
+        sa.Column(
+            "name",
+            sa.String(length=128).with_variant(sa.String(length=128, collation="C"), "postgresql"),
+            nullable=False,
+        ),
+        sa.Column("type", sa.SmallInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["projects.id"], name=op.f("fk_meta_columns_project_id")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_meta_columns")),
+        sa.UniqueConstraint(
+            "project_id",
+            "kind",
+            "name",
+            "type",
+            name=op.f("uq_meta_columns_project_id_kind_name_type"),
+        ),
+    )
+    op.create_table(
         "sets",
         sa.Column("id", _row_id, nullable=False),
         sa.Column("project_id", _row_id, nullable=False),
-        sa.Column("name", _set_name, nullable=False),
+        sa.Column(
+            "name",
+            sa.String(length=128).with_variant(sa.String(length=128, collation="C"), "postgresql"),
+            nullable=False,
+        ),
         sa.Column("latest", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_sets_project_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sets")),
         sa.UniqueConstraint("project_id", "name", name=op.f("uq_sets_project_id_name")),
+    )
+    op.create_table(
+        "staged_chunks",
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("id", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("staged_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["projects.id"], name=op.f("fk_staged_chunks_project_id")
+        ),
+        sa.PrimaryKeyConstraint("project_id", "id", name=op.f("pk_staged_chunks")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "jobs",
+        sa.Column("id", _row_id, nullable=False),
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("public_id", sa.String(length=32), nullable=False),
+        sa.Column("user_id", _row_id, nullable=False),
+        sa.Column("name", sa.String(length=128), nullable=True),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("command", sa.Text(), nullable=False),
+        sa.Column("submitted_at", sa.BigInteger(), nullable=False),
+        sa.Column("started_at", sa.BigInteger(), nullable=True),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("runtime", sa.Float(), nullable=True),
+        sa.Column("queue_time", sa.Float(), nullable=True),
+        sa.Column("cost", sa.Float(), nullable=True),
+        sa.Column("cpu", sa.Float(), nullable=True),
+        sa.Column("memory", sa.BigInteger(), nullable=True),
+        sa.Column("gpu", sa.Float(), nullable=True),
+        sa.Column("peak_memory", sa.BigInteger(), nullable=True),
+        sa.Column("cpu_seconds", sa.Float(), nullable=True),
+        sa.Column("exit_code", sa.Integer(), nullable=True),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_jobs_project_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_jobs_user_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
+        sa.UniqueConstraint("public_id", name=op.f("uq_jobs_public_id")),
+    )
+    op.create_index(
+        op.f("ix_jobs_project_id_submitted_at"),
+        "jobs",
+        ["project_id", "submitted_at"],
+        unique=False,
     )
     op.create_table(
         "set_versions",
@@ -224,6 +332,23 @@ def upgrade() -> None:
         "edges",
         ["project_id", "source_id", "target_id"],
         unique=False,
+    )
+    op.create_table(
+        "job_inputs",
+        sa.Column("project_id", _row_id, nullable=False),
+        sa.Column("job_id", _row_id, nullable=False),
+        sa.Column("set_version_id", _row_id, nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_job_inputs_job_id")),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["projects.id"], name=op.f("fk_job_inputs_project_id")
+        ),
+        sa.ForeignKeyConstraint(
+            ["set_version_id"], ["set_versions.id"], name=op.f("fk_job_inputs_set_version_id")
+        ),
+        sa.PrimaryKeyConstraint("job_id", "set_version_id", name=op.f("pk_job_inputs")),
+    )
+    op.create_index(
+        op.f("ix_job_inputs_set_version_id"), "job_inputs", ["set_version_id"], unique=False
     )
     op.create_table(
         "objects",

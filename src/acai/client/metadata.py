@@ -1,0 +1,80 @@
+"""Metadata and search, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, TypeVar
+
+from acai.client.base import Part
+from acai.client.decode import decode
+from acai.model.described import EntityMetadata, FoundFile, FoundJob, FoundSet
+from acai.model.metadata import MetadataValue, value_from_json, value_to_json
+
+T = TypeVar("T", FoundFile, FoundSet, FoundJob, EntityMetadata)
+
+
+class MetadataPart(Part):
+    def metadata(self, entity: str) -> EntityMetadata:
+        """All that is known of `file:REF`, `set:REF` or `job:ID`."""
+        found = self._session.call("GET", "/metadata", query={"entity": entity})
+        return _values(decode(EntityMetadata, found))
+
+    def set_metadata(
+        self,
+        entity: str | Sequence[str],
+        meta: Mapping[str, MetadataValue] | None = None,
+        tags: Iterable[str] = (),
+    ) -> EntityMetadata:
+        """Give an entity, or several, keys with values, and tags; returns the first one's.
+
+        Values are numbers, strings, booleans or aware datetimes; a key that was there takes
+        the new value.
+        """
+        entities = [entity] if isinstance(entity, str) else list(entity)
+        body = {
+            "entities": entities,
+            "meta": {key: value_to_json(value) for key, value in (meta or {}).items()},
+            "tags": list(tags),
+        }
+        answer = self._session.call("POST", "/metadata", body, repeatable=True)
+        return _values(decode(EntityMetadata, answer["items"][0]))
+
+    def remove_metadata(
+        self, entity: str, keys: Iterable[str] = (), tags: Iterable[str] = ()
+    ) -> EntityMetadata:
+        """Take keys and tags from an entity."""
+        body = {"entity": entity, "keys": list(keys), "tags": list(tags)}
+        return _values(decode(EntityMetadata, self._session.call("POST", "/metadata/remove", body)))
+
+    def find_files(self, query: str = "", *, limit: int | None = None) -> list[FoundFile]:
+        """File versions that a query selects, in its order."""
+        return self._found(FoundFile, "/search/files", query, limit)
+
+    def find_sets(self, query: str = "", *, limit: int | None = None) -> list[FoundSet]:
+        """Set versions that a query selects, in its order; `max KEY` gives one at most."""
+        return self._found(FoundSet, "/search/sets", query, limit)
+
+    def find_jobs(self, query: str = "", *, limit: int | None = None) -> list[FoundJob]:
+        """Jobs that a query selects, in its order."""
+        return self._found(FoundJob, "/search/jobs", query, limit)
+
+    def _found(self, kind: type[T], path: str, query: str, limit: int | None) -> list[T]:
+        size = min(limit or 1000, 1000)
+        pages = self._pages(kind, path, {"q": query}, size=size)
+        return [_values(one) for one in islice(pages, limit)]
+
+
+def _values(found: T) -> T:
+    """Times come as {"$time": …}; give them back as datetimes."""
+    meta: dict[str, Any] = {
+        key: value_from_json(value, key=key) for key, value in found.meta.items()
+    }
+    if isinstance(found, EntityMetadata):
+        built_in = {
+            key: value_from_json(value, key=key) if isinstance(value, dict) else value
+            for key, value in found.built_in.items()
+        }
+        return replace(found, meta=meta, built_in=built_in)
+    return replace(found, meta=meta)

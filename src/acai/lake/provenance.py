@@ -1,0 +1,229 @@
+"""Provenance: ancestry and descent of sets, ways between them, and who holds a file."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from acai.lake import tree
+from acai.lake.files import Files
+from acai.lake.specs import find_set, not_in_set, root_of
+from acai.lake.tree.nodes import read_nodes
+from acai.model.identity import Principal
+from acai.model.provenance import (
+    Action,
+    Direction,
+    Edge,
+    GraphNode,
+    PathBetween,
+    Trace,
+    TracedSet,
+)
+from acai.model.references import SetRef, parse_file_reference, parse_set_reference
+from acai.model.sets import SetVersion
+from acai.stores.records import provenance as records
+from acai.stores.records.chunks import Chunks
+from acai.stores.records.database import Database, Transaction
+from acai.stores.records.sets import SetRow
+
+MOST_NODES = 50_000
+# From this depth on it is cheaper to fetch the whole closure and to cut it afterwards.
+_DEEP = 16
+_CANDIDATES = 512
+
+
+class Provenance:
+    def __init__(self, database: Database, files: Files) -> None:
+        self._database = database
+        self._files = files
+
+    def trace(
+        self,
+        caller: Principal,
+        ref: SetRef,
+        *,
+        direction: Direction,
+        depth: int | None,
+        limit: int = MOST_NODES,
+    ) -> Trace:
+        """What a set comes from, or what came from it, up to `depth` steps and `limit` sets."""
+        back = direction is Direction.BACK
+        with self._database.read(caller.project) as tx:
+            start = find_set(tx, ref)
+            ids, complete = _closure(tx, start.id, back, depth, limit)
+            found = set(ids)
+            rows = records.edges_into(tx, ids if back else ids[1:])
+            rows = [row for row in rows if row.source_id in found]
+            depths = _depths(start.id, rows, back)
+            if depth is not None and depth > _DEEP:
+                complete = complete or max(depths.values()) > depth
+                found = {id_ for id_ in ids if depths[id_] <= depth}
+                rows = [r for r in rows if r.source_id in found and r.target_id in found]
+            values = {id_: row.value() for id_, row in records.nodes(tx, found).items()}
+        order = sorted(values, key=lambda id_: (depths[id_], id_))
+        return Trace(
+            direction=direction,
+            nodes=tuple(TracedSet(set=values[id_], depth=depths[id_]) for id_ in order),
+            edges=tuple(_edges(rows, values)),
+            complete=complete,
+        )
+
+    def graph(
+        self, caller: Principal, *, after: int, limit: int
+    ) -> Sequence[tuple[int, GraphNode]]:
+        """Set versions in the order they were made, with row ids to page by."""
+        with self._database.read(caller.project) as tx:
+            page = records.node_page(tx, after=after, limit=limit)
+            rows = records.edges_into(tx, [row.id for row in page])
+            known = {row.id: row.value() for row in page}
+            older = {row.source_id for row in rows} - known.keys()
+            values = {**known, **_values(tx, older)}
+        into: dict[int, list[Edge]] = defaultdict(list)
+        for row, edge in zip(rows, _edges(rows, values), strict=True):
+            into[row.target_id].append(edge)
+        return [
+            (id_, GraphNode(set=value, sources=tuple(into[id_]))) for id_, value in known.items()
+        ]
+
+    def between(self, caller: Principal, one: str, other: str) -> PathBetween:
+        """Every way that leads from the older of two sets to the newer."""
+        with self._database.read(caller.project) as tx:
+            ends = [find_set(tx, parse_set_reference(ref)) for ref in (one, other)]
+            first, last = sorted(row.id for row in ends)
+            # All these lead to the last; what of them the first leads to lies between.
+            ids = records.closure(tx, last, back=True, limit=2**31, depth=None, bound=first)
+            rows = records.edges_into(tx, ids)
+            depths = _depths(first, rows, back=False)
+            if last not in depths:
+                return PathBetween(shortest=(), nodes=(), edges=())
+            rows = [row for row in rows if row.source_id in depths]
+            values = _values(tx, depths)
+        return PathBetween(
+            shortest=tuple(values[id_].id for id_ in _shortest(first, last, rows, depths)),
+            nodes=tuple(values[id_] for id_ in sorted(values)),
+            edges=tuple(_edges(rows, values)),
+        )
+
+    def holding(
+        self, caller: Principal, file: str, *, before: int, limit: int
+    ) -> Sequence[tuple[int, SetVersion]]:
+        """The set versions that hold a file version, newest first, with row ids to page by."""
+        ref = parse_file_reference(file)
+        found: list[tuple[int, SetVersion]] = []
+        with self._database.read(caller.project) as tx:
+            chunks = Chunks(tx)
+            if ref.set is None:
+                version = self._files.row(tx, ref.path, ref.version).version
+            else:
+                origin = find_set(tx, ref.set)
+                entry = tree.get(chunks, root_of(origin), [ref.path]).get(ref.path)
+                if entry is None:
+                    raise not_in_set(chunks, ref, origin)
+                version = entry.version
+            search = _PathSearch(chunks, ref.path)
+            while len(found) < limit:
+                rows = records.around(tx, ref.path, before=before, limit=_CANDIDATES)
+                versions = search.versions(rows)
+                found += [(row.id, row.value()) for row in rows if versions[row.root] == version]
+                if len(rows) < _CANDIDATES:
+                    break
+                before = rows[-1].id
+        return found[:limit]
+
+
+def _closure(
+    tx: Transaction, start: int, back: bool, depth: int | None, limit: int
+) -> tuple[list[int], bool]:
+    """Ids, the nearest first, and whether they are all there are within the depth."""
+    if depth == 0:
+        return [start], True
+    if depth == 1:
+        ids = [start, *records.neighbours(tx, start, back=back, limit=limit)]
+    else:
+        shallow = depth if depth is not None and depth <= _DEEP else None
+        # The same set may be met at several depths, and is then several rows.
+        most = (limit + 1) * (1 if shallow is None else shallow)
+        ids = records.closure(tx, start, back=back, limit=most, depth=shallow, bound=None)
+    return ids[:limit], len(ids) <= limit
+
+
+def _depths(start: int, rows: Iterable[records.EdgeRow], back: bool) -> dict[int, int]:
+    """Steps from the start to every set that these edges lead to."""
+    following: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        near, far = (row.target_id, row.source_id) if back else (row.source_id, row.target_id)
+        following[near].append(far)
+    depths = {start: 0}
+    queue = deque([start])
+    while queue:
+        id_ = queue.popleft()
+        for far in following.get(id_, ()):
+            if far not in depths:
+                depths[far] = depths[id_] + 1
+                queue.append(far)
+    return depths
+
+
+def _shortest(
+    first: int, last: int, rows: Iterable[records.EdgeRow], depths: Mapping[int, int]
+) -> list[int]:
+    nearer = {
+        row.target_id: row.source_id
+        for row in rows
+        if depths[row.source_id] + 1 == depths[row.target_id]
+    }
+    way = [last]
+    while way[-1] != first:
+        way.append(nearer[way[-1]])
+    return way[::-1]
+
+
+def _values(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
+    return {id_: row.value() for id_, row in records.nodes(tx, ids).items()} if ids else {}
+
+
+def _edges(rows: Iterable[records.EdgeRow], values: Mapping[int, SetVersion]) -> list[Edge]:
+    return [
+        Edge(
+            source=values[row.source_id].id,
+            target=values[row.target_id].id,
+            action=Action(row.action),
+            job=None,
+            create_time=row.created_at,
+        )
+        for row in rows
+    ]
+
+
+class _PathSearch:
+    """Looks one path up in many trees, level by level, and in what they share only once."""
+
+    def __init__(self, store: tree.ChunkStore, path: str) -> None:
+        self._store = store
+        self._path = path
+        self._next: dict[bytes, bytes | int | None] = {}  # a chunk below, or the version
+
+    def versions(self, rows: Sequence[SetRow]) -> dict[bytes, int | None]:
+        """By root: the version that the tree holds at the path, or None."""
+        level = [root_of(row) for row in rows]
+        while level:
+            fresh = list({root.id: root for root in level if root.id not in self._next}.values())
+            level = []
+            for root, node in zip(fresh, read_nodes(self._store, fresh), strict=True):
+                at = bisect_left(node.keys, self._path)
+                below = node.roots[at] if node.level and at < len(node.keys) else None
+                if below is not None:
+                    self._next[root.id] = below.id
+                    level.append(below)
+                elif at < len(node.keys) and node.keys[at] == self._path:
+                    self._next[root.id] = node.entries[at].version
+                else:
+                    self._next[root.id] = None
+        return {row.root: self._follow(row.root) for row in rows}
+
+    def _follow(self, root: bytes) -> int | None:
+        found = self._next[root]
+        while isinstance(found, bytes):
+            found = self._next[found]
+        return found

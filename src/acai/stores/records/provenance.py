@@ -1,0 +1,175 @@
+"""Statements about the graph of set versions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, ColumnElement, bindparam, func, literal, select
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.sql.selectable import CTE
+
+from acai.model.provenance import Action
+from acai.stores.records import sets as set_records
+from acai.stores.records.database import Transaction
+from acai.stores.records.scope import mine
+from acai.stores.records.sets import SetRow
+from acai.stores.records.tables_lake import edges, set_versions, sets
+
+
+class EdgeRow(NamedTuple):
+    source_id: int
+    target_id: int
+    action: str
+    job_id: int | None
+    created_at: datetime
+
+
+_EDGE = (
+    edges.c.source_id,
+    edges.c.target_id,
+    edges.c.action,
+    edges.c.job_id,
+    edges.c.created_at,
+)
+
+
+def add(
+    tx: Transaction,
+    target: int,
+    sources: Collection[int],
+    now: datetime,
+    *,
+    action: Action = Action.CREATION,
+    job_id: int | None = None,
+) -> None:
+    """Record that a set version was made of others."""
+    tx.insert(
+        edges,
+        (
+            {
+                "source_id": source,
+                "target_id": target,
+                "action": action.value,
+                "job_id": job_id,
+                "created_at": now,
+            }
+            for source in sorted(sources)
+        ),
+    )
+
+
+def closure(
+    tx: Transaction, start: int, *, back: bool, limit: int, depth: int | None, bound: int | None
+) -> list[int]:
+    """The set version and all that it comes from, or that come from it; the nearest first.
+
+    `bound` leaves out what is older (or forward, newer) than that one. `depth` costs a row for
+    every node at every depth it is met at; leave it None for a deep one.
+    """
+    near, far = (edges.c.target_id, edges.c.source_id)
+    if not back:
+        near, far = far, near
+    first = [literal(start, BigInteger).label("id")]
+    if depth is not None:
+        first.append(literal(0, BigInteger).label("depth"))
+    reached = select(*first).cte("reached", recursive=True)
+    step: list[ColumnElement[Any]] = [far]
+    conditions: list[ColumnElement[bool]] = [mine(edges), near == reached.c.id]
+    if depth is not None:
+        step.append(reached.c.depth + 1)
+        conditions.append(reached.c.depth < depth)
+    if bound is not None:
+        conditions.append(far >= bound if back else far <= bound)
+    reached = reached.union(select(*step).select_from(_joined_by_index(reached)).where(*conditions))
+    _use_indexes(tx)
+    rows = tx.execute(select(reached.c.id).limit(limit))
+    return list(dict.fromkeys(row.id for row in rows))
+
+
+def _joined_by_index(reached: CTE) -> Any:
+    return reached.join(edges, literal(True))
+
+
+def _use_indexes(tx: Transaction) -> None:
+    """Keep PostgreSQL from scanning all edges at every step.
+
+    It cannot know how many rows a recursion yields, and on tables without statistics it
+    guesses a hash join. For the rest of this transaction it follows indexes.
+    """
+    if tx.dialect == "postgresql":
+        tx.execute(
+            select(
+                func.set_config("enable_hashjoin", "off", True),
+                func.set_config("enable_mergejoin", "off", True),
+                func.set_config("enable_seqscan", "off", True),
+                func.set_config("jit", "off", True),
+            )
+        )
+
+
+def neighbours(tx: Transaction, start: int, *, back: bool, limit: int) -> list[int]:
+    """One step: what a set version was made of, or what was made of it."""
+    near, far = (edges.c.target_id, edges.c.source_id)
+    if not back:
+        near, far = far, near
+    rows = tx.execute(select(far).where(mine(edges), near == start).order_by(far).limit(limit))
+    return [row[0] for row in rows]
+
+
+def edges_into(tx: Transaction, ids: Collection[int]) -> list[EdgeRow]:
+    """The edges that lead to these set versions, by target and source."""
+    wanted = _relation(tx, ids)
+    _use_indexes(tx)
+    rows = tx.execute(
+        select(*_EDGE)
+        .select_from(wanted.join(edges, edges.c.target_id == wanted.c.value))
+        .where(mine(edges))
+        .order_by(edges.c.target_id, edges.c.source_id)
+    )
+    return [EdgeRow._make(row) for row in rows]
+
+
+def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetRow]:
+    wanted = _relation(tx, ids)
+    _use_indexes(tx)
+    rows = tx.execute(
+        set_records.rows()
+        .where(mine(set_versions), mine(sets))
+        .where(set_versions.c.id == wanted.c.value)
+    )
+    return {row.id: set_records.row_of(row) for row in rows}
+
+
+def node_page(tx: Transaction, *, after: int, limit: int) -> list[SetRow]:
+    """Set versions in the order they were made, removed ones too."""
+    rows = tx.execute(
+        set_records.rows()
+        .where(mine(set_versions), mine(sets), set_versions.c.id > after)
+        .order_by(set_versions.c.id)
+        .limit(limit)
+    )
+    return [set_records.row_of(row) for row in rows]
+
+
+def around(tx: Transaction, path: str, *, before: int, limit: int) -> list[SetRow]:
+    """Set versions between whose first and last path this one lies, the newest first."""
+    rows = tx.execute(
+        set_records.rows()
+        .where(mine(set_versions), mine(sets), set_versions.c.id < before)
+        .where(set_versions.c.first_path <= path, set_versions.c.last_path >= path)
+        .order_by(set_versions.c.id.desc())
+        .limit(limit)
+    )
+    return [set_records.row_of(row) for row in rows]
+
+
+def _relation(tx: Transaction, ids: Collection[int]) -> Any:
+    """Ids as a relation with the column `value`, by one parameter however many they are."""
+    if tx.dialect == "sqlite":
+        text = "[" + ",".join(map(str, ids)) + "]"
+        return func.json_each(bindparam(None, text)).table_valued("value", name="wanted")
+    array: Sequence[int] = list(ids)
+    unnested = func.unnest(bindparam(None, array, type_=ARRAY(BigInteger)))
+    return unnested.table_valued("value", name="wanted")

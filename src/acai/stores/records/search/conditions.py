@@ -1,0 +1,278 @@
+"""Conditions of a query as SQL. Every one is true or false, never unknown, so that `not` is
+the complement that the language promises.
+
+A user's key is probed by a scalar subquery, `coalesce((SELECT 1 …), 0) = 1`: unlike EXISTS,
+PostgreSQL never turns it into a join over the whole table, and SQLite runs both alike.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Select,
+    String,
+    and_,
+    func,
+    literal,
+    literal_column,
+    not_,
+    or_,
+    select,
+)
+
+from acai.model.metadata import EntityKind, ValueType
+from acai.model.query import ast, postgres_pattern
+from acai.stores.records.metadata import Columns, as_number
+from acai.stores.records.search.entities import Expression, View, related
+from acai.stores.records.tables import to_microseconds
+from acai.stores.records.tables_meta import INDEXED_TEXT, meta_numbers, meta_tags, meta_texts
+
+# Spelled out: SQLAlchemy would let false() swallow the project's own condition beside it.
+NEVER: ColumnElement[bool] = literal_column("0") == literal_column("1")
+_COMPARE: dict[ast.Comparator, Callable[[Any, Any], Any]] = {
+    ast.Comparator.EQUAL: operator.eq,
+    ast.Comparator.NOT_EQUAL: operator.ne,
+    ast.Comparator.LESS: operator.lt,
+    ast.Comparator.LESS_OR_EQUAL: operator.le,
+    ast.Comparator.GREATER: operator.gt,
+    ast.Comparator.GREATER_OR_EQUAL: operator.ge,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary:
+    """The project's columns of every kind that the query speaks of."""
+
+    columns: Mapping[EntityKind, Columns]
+    tags: Mapping[EntityKind, int | None]
+    dialect: str
+
+
+def value_type_of(value: ast.Literal) -> ValueType:
+    match value:
+        case ast.Number():
+            return ValueType.NUMBER
+        case ast.Text():
+            return ValueType.TEXT
+        case ast.Boolean():
+            return ValueType.BOOLEAN
+        case _:
+            return ValueType.TIME
+
+
+def condition(node: ast.Condition, view: View, words: Vocabulary) -> ColumnElement[bool]:
+    match node:
+        case ast.And(operands=operands):
+            return and_(*(condition(one, view, words) for one in operands))
+        case ast.Or(operands=operands):
+            return or_(*(condition(one, view, words) for one in operands))
+        case ast.Not(operand=operand):
+            return not_(condition(operand, view, words))
+        case _:
+            return _predicate(node, view, words)
+
+
+def _predicate(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bool]:
+    subject = node.subject
+    if subject.relation is not None:
+        other = related(view, subject.relation.value, words.dialect)
+        found: Select[Any] = select(literal_column("1")).select_from(other.source)
+        inner = _own(node, other.view, words)
+        return _holds(found.where(*other.view.conditions, *other.conditions, inner).limit(1))
+    return _own(node, view, words)
+
+
+def _own(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bool]:
+    if isinstance(node.subject, ast.Tags):
+        return _tags(node, view, words)
+    name = node.subject.name
+    if name in view.keys:
+        value = view.keys[name]()
+        present: ColumnElement[bool] = value.is_not(None)
+        if isinstance(node, ast.Has):
+            return present
+        return and_(present, compare(node, value, words.dialect, stored=False))
+    columns = words.columns[view.kind].get(name, {})
+    if isinstance(node, ast.Has):
+        return or_(NEVER, *(_present(kind, i, view.id) for kind, i in columns.items()))
+    kind = _type_of(node)
+    if kind not in columns:
+        return NEVER
+    rows = table_of(kind).alias()
+    probe: Select[Any] = select(literal_column("1")).where(
+        rows.c.entity_id == view.id,
+        rows.c.column_id == columns[kind],
+        compare(node, text_of(rows) if kind is ValueType.TEXT else rows.c.value, words.dialect),
+    )
+    return _holds(probe)
+
+
+def _present(kind: ValueType, column: int, entity: Expression) -> ColumnElement[bool]:
+    rows = table_of(kind).alias()
+    return _holds(
+        select(literal_column("1")).where(rows.c.entity_id == entity, rows.c.column_id == column)
+    )
+
+
+def _tags(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bool]:
+    column = words.tags[view.kind]
+    negative = (isinstance(node, ast.Compare) and node.comparator is ast.Comparator.NOT_EQUAL) or (
+        isinstance(node, ast.Matches | ast.In) and node.negated
+    )
+    if column is None:
+        return not_(NEVER) if negative else NEVER
+    rows = meta_tags.alias()
+    probe: Select[Any] = select(literal_column("1")).where(
+        rows.c.entity_id == view.id, rows.c.column_id == column
+    )
+    if not isinstance(node, ast.Has):
+        probe = probe.where(_positive(node, rows.c.value, words.dialect))
+    found = _holds(probe.limit(1))
+    return not_(found) if negative else found
+
+
+def _positive(node: ast.Predicate, value: Expression, dialect: str) -> ColumnElement[bool]:
+    match node:
+        case ast.Compare(value=ast.Text(value=text)):
+            return value == text
+        case ast.In(values=values):
+            return value.in_([bound(one, stored=True) for one in values])
+        case ast.Matches(pattern=pattern):
+            return _regular(value, pattern.value, dialect)
+        case _:
+            raise AssertionError(f"not a condition on tags: {node}")
+
+
+def compare(
+    node: ast.Predicate, value: Expression, dialect: str, *, stored: bool = True
+) -> ColumnElement[bool]:
+    """What a predicate says of a value that is there and of the right type."""
+    match node:
+        case ast.Compare(comparator=comparator, value=against):
+            result: ColumnElement[bool] = _COMPARE[comparator](value, bound(against, stored=stored))
+            return result
+        case ast.Between(low=low, high=high, negated=negated):
+            within = value.between(bound(low, stored=stored), bound(high, stored=stored))
+            return not_(within) if negated else within
+        case ast.In(values=values, negated=negated):
+            among = value.in_([bound(one, stored=stored) for one in values])
+            return not_(among) if negated else among
+        case ast.Matches(pattern=pattern, negated=negated):
+            found = _regular(value, pattern.value, dialect)
+            return not_(found) if negated else found
+        case _:
+            raise AssertionError(f"not a comparison: {node}")
+
+
+def bound(value: ast.Literal, *, stored: bool) -> Any:
+    """A literal as a parameter, in the form that the table (`stored`) or the column has."""
+    match value:
+        case ast.Text(value=text):
+            return literal(text, String())
+        case ast.Number(value=number):
+            return float(number) if stored else number
+        case ast.Boolean(value=flag):
+            return 1.0 if flag else 0.0
+        case ast.Instant(value=moment):
+            if stored:
+                return as_number(moment)
+            return literal(to_microseconds(moment), BigInteger())
+        case _:
+            raise AssertionError(f"a relative literal was not resolved: {value}")
+
+
+def _regular(value: Expression, pattern: str, dialect: str) -> ColumnElement[bool]:
+    if dialect == "sqlite":
+        return func.acai_matches(pattern, value) == 1
+    return value.op("~", is_comparison=True)(postgres_pattern(pattern))
+
+
+def _type_of(node: ast.Predicate) -> ValueType:
+    match node:
+        case ast.Compare(value=value):
+            return value_type_of(value)
+        case ast.Between(low=low):
+            return value_type_of(low)
+        case ast.In(values=values):
+            return value_type_of(values[0])
+        case _:
+            return ValueType.TEXT
+
+
+def table_of(kind: ValueType) -> Any:
+    return meta_texts if kind is ValueType.TEXT else meta_numbers
+
+
+def text_of(rows: FromClause) -> Expression:
+    """A text as it was written; only what fits the index is in `value`."""
+    return func.coalesce(rows.c.whole, rows.c.value)
+
+
+def _holds(probe: Select[Any]) -> ColumnElement[bool]:
+    return func.coalesce(probe.scalar_subquery(), 0) == 1
+
+
+def indexed(node: ast.Predicate, view: View, words: Vocabulary) -> Select[Any] | None:
+    """The ids of all entities that a condition can hold for, read from an index; or None.
+
+    May name a few too many where long texts are involved: the condition itself decides.
+    """
+    if node.subject.relation is not None or not _positive_range(node):
+        return None
+    if isinstance(node.subject, ast.Tags):
+        column = words.tags[view.kind]
+        if column is None or isinstance(node, ast.Has | ast.Matches):
+            return None
+        rows = select(meta_tags.c.entity_id).where(
+            meta_tags.c.column_id == column, _positive(node, meta_tags.c.value, words.dialect)
+        )
+        return rows.distinct() if isinstance(node, ast.In) else rows  # one may have several tags
+    if node.subject.name in view.keys:
+        return None
+    columns = words.columns[view.kind].get(node.subject.name, {})
+    kind = _type_of(node)
+    if kind not in columns:
+        return None
+    table = table_of(kind)
+    where = compare(_shortened(node), table.c.value, words.dialect)
+    return select(table.c.entity_id).where(table.c.column_id == columns[kind], where)
+
+
+def _positive_range(node: ast.Predicate) -> bool:
+    match node:
+        case ast.Compare(comparator=comparator):
+            return comparator is not ast.Comparator.NOT_EQUAL
+        case ast.Between(negated=negated) | ast.In(negated=negated):
+            return not negated
+        case _:
+            return False
+
+
+def _shortened(node: ast.Predicate) -> ast.Predicate:
+    """The predicate on the indexed beginning of a text: true wherever the whole is."""
+    match node:
+        case ast.Compare(subject=subject, comparator=comparator, value=ast.Text(value=text)):
+            wider = {
+                ast.Comparator.LESS: ast.Comparator.LESS_OR_EQUAL,
+                ast.Comparator.GREATER: ast.Comparator.GREATER_OR_EQUAL,
+            }.get(comparator, comparator)
+            return ast.Compare(subject=subject, comparator=wider, value=_cut(ast.Text(value=text)))
+        case ast.Between(subject=subject, low=ast.Text() as low, high=ast.Text() as high):
+            return ast.Between(subject=subject, low=_cut(low), high=_cut(high))
+        case ast.In(subject=subject, values=values):
+            return ast.In(subject=subject, values=tuple(_cut(one) for one in values))
+        case _:
+            return node
+
+
+def _cut(value: ast.Literal) -> ast.Literal:
+    if isinstance(value, ast.Text) and len(value.value) > INDEXED_TEXT:
+        return ast.Text(value=value.value[:INDEXED_TEXT])
+    return value

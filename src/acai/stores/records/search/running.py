@@ -1,0 +1,323 @@
+"""Run a query: choose where to begin, then let the database check the rest row by row.
+
+Neither database can guess how selective a condition on a user's key is, so we look: an index
+tells in a millisecond whether a condition holds for few. Three ways, tried in this order:
+
+- *drive*: some condition holds for few entities; take those, check the rest, sort.
+- *walk*: go along the index of the key to order by, checking as we go, until there are enough.
+- *scan*: all entities of the project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    and_,
+    case,
+    func,
+    literal,
+    literal_column,
+    select,
+    union_all,
+)
+
+from acai.model.metadata import EntityKind, ValueType
+from acai.model.query import ast
+from acai.model.query.evaluate import TYPE_ORDER
+from acai.stores.records import metadata
+from acai.stores.records.database import Transaction
+from acai.stores.records.search.conditions import (
+    Vocabulary,
+    condition,
+    indexed,
+    table_of,
+    text_of,
+)
+from acai.stores.records.search.entities import View, view
+
+_FEW = 2000  # rows that may simply be checked and sorted
+_MANY = 200_000  # rows beyond which a condition is no place to begin
+_STEPS = (4000, 40_000)  # entries of the ordering index to go along before giving up
+_ALWAYS = frozenset({"name", "version", "create_time", "creator", "size", "hash", "file_count"})
+_RELATED = {"job": EntityKind.JOB, "input": EntityKind.SET, "output": EntityKind.SET}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Search:
+    tx: Transaction
+    view: View
+    words: Vocabulary
+    conjuncts: tuple[ast.Condition, ...]
+    order: tuple[ast.Sort, ...]
+    required: ast.Key | None  # the key that max and min ask for
+    limit: int
+    offset: int
+
+
+def find(
+    tx: Transaction, kind: EntityKind, query: ast.Query, *, limit: int, offset: int = 0
+) -> list[int]:
+    """Row ids of the entities that a resolved query selects, in its order."""
+    entities = view(kind, tx.dialect)
+    order = tuple(query.order)
+    required = None
+    if query.extreme is not None:
+        required = query.extreme.key
+        order = (ast.Sort(key=required, descending=query.extreme.largest),)
+        limit = min(limit, 1)
+    if query.limit is not None:
+        limit = min(limit, max(0, query.limit - offset))
+    if limit <= 0 or (query.extreme is not None and offset > 0):
+        return []
+    conjuncts = _conjuncts(query.condition)
+    if required is not None:
+        conjuncts = (*conjuncts, ast.Has(subject=required))
+    search = _Search(
+        tx=tx,
+        view=entities,
+        words=_vocabulary(tx, kind, query),
+        conjuncts=conjuncts,
+        order=order,
+        required=required,
+        limit=limit,
+        offset=offset,
+    )
+    return _run(search)
+
+
+def _run(search: _Search) -> list[int]:
+    starts = list(_starts(search))
+    counts = _count(search.tx, [rows for _, rows in starts], _FEW)
+    if counts and min(counts) < _FEW:
+        return _drive(search, starts[counts.index(min(counts))][1])
+    for step in _STEPS:
+        walked = _walk(search, step)
+        if walked is not None:
+            return walked
+    if starts:
+        counts = _count(search.tx, [rows for _, rows in starts], _MANY)
+        if min(counts) < _MANY:
+            return _drive(search, starts[counts.index(min(counts))][1])
+    return _scan(search)
+
+
+def _starts(search: _Search) -> Iterator[tuple[ast.Predicate, Select[Any]]]:
+    for one in search.conjuncts:
+        if isinstance(one, ast.And | ast.Or | ast.Not):
+            continue
+        rows = indexed(one, search.view, search.words)
+        if rows is not None:
+            yield one, rows
+
+
+def _count(tx: Transaction, sources: Sequence[Select[Any]], most: int) -> list[int]:
+    """How many rows each source has, counting no further than `most`."""
+    if not sources:
+        return []
+    parts = [
+        select(
+            literal(number, Integer()).label("number"),
+            select(func.count()).select_from(rows.limit(most).subquery()).scalar_subquery(),
+        )
+        for number, rows in enumerate(sources)
+    ]
+    statement = union_all(*parts) if len(parts) > 1 else parts[0]
+    found = {row[0]: row[1] for row in tx.execute(statement)}
+    return [int(found[number]) for number in range(len(sources))]
+
+
+def _drive(search: _Search, rows: Select[Any]) -> list[int]:
+    # A subquery with LIMIT is not merged into the query around it, on either database.
+    start = rows.limit(10 * _MANY).subquery()
+    statement = (
+        select(search.view.id)
+        .select_from(
+            search.view.source.join(start, start.c.entity_id == search.view.id)
+            if search.tx.dialect == "postgresql"
+            else start.join(search.view.source, start.c.entity_id == search.view.id)
+        )
+        .where(*search.view.conditions, *_checks(search))
+        .order_by(*_ordering(search))
+        .limit(search.limit)
+        .offset(search.offset)
+    )
+    return [row[0] for row in search.tx.execute(statement)]
+
+
+def _scan(search: _Search) -> list[int]:
+    statement = (
+        select(search.view.id)
+        .select_from(search.view.source)
+        .where(*search.view.conditions, *_checks(search))
+        .order_by(*_ordering(search))
+        .limit(search.limit)
+        .offset(search.offset)
+    )
+    return [row[0] for row in search.tx.execute(statement)]
+
+
+def _walk(search: _Search, step: int) -> list[int] | None:
+    """The answer by going along the ordering index, or None if it takes more than `step`."""
+    if search.offset + search.limit > step:
+        return None
+    if not search.order:
+        return _walk_newest(search, step)
+    sort = search.order[0]
+    columns = search.words.columns[search.view.kind].get(sort.key.name, {})
+    if (
+        len(search.order) > 1
+        or sort.key.relation is not None
+        or sort.key.name in search.view.keys
+        or len(columns) != 1
+        or ValueType.TEXT in columns
+    ):
+        return None
+    kind, column = next(iter(columns.items()))
+    rows = table_of(kind)
+    way = rows.c.value.desc() if sort.descending else rows.c.value.asc()
+    own = [rows.c.column_id == column]
+    for one in search.conjuncts:
+        if getattr(one, "subject", None) == sort.key and not isinstance(one, ast.Has):
+            same = indexed(one, search.view, search.words)  # type: ignore[arg-type]
+            if same is not None:
+                assert same.whereclause is not None
+                own.append(same.whereclause)
+    path = select(rows.c.entity_id, rows.c.value).where(and_(*own))
+    # Ascending, equal values come newest last in the index: what shares the last value seen
+    # may have a newer sibling beyond, so it does not count.
+    end = search.tx.execute(
+        select(rows.c.value).where(and_(*own)).order_by(way).offset(step - 1).limit(1)
+    ).scalar()
+    if end is None and search.required is None:
+        return None  # the whole index is short of a step; those without the key may follow
+    if end is not None:
+        path = path.where(rows.c.value > end if sort.descending else rows.c.value < end)
+    walked = path.order_by(way, rows.c.entity_id.desc()).limit(step).subquery()
+    tail = walked.c.value.desc() if sort.descending else walked.c.value.asc()
+    statement = (
+        select(search.view.id)
+        .select_from(walked.join(search.view.source, walked.c.entity_id == search.view.id))
+        .where(*search.view.conditions, *_checks(search))
+        .order_by(tail, walked.c.entity_id.desc())
+        .limit(search.limit)
+        .offset(search.offset)
+    )
+    found = [row[0] for row in search.tx.execute(statement)]
+    return found if len(found) == search.limit or end is None else None
+
+
+def _walk_newest(search: _Search, step: int) -> list[int] | None:
+    """Newest first is the order of row ids, which every table has."""
+    row = search.view.row
+    bare = select(row.c.id).where(search.view.conditions[0]).order_by(row.c.id.desc())
+    end = search.tx.execute(bare.offset(step).limit(1)).scalar()
+    statement = (
+        select(search.view.id)
+        .select_from(search.view.source)
+        .where(*search.view.conditions, *_checks(search))
+        .order_by(search.view.age.desc())
+        .limit(search.limit)
+        .offset(search.offset)
+    )
+    if end is not None:
+        statement = statement.where(search.view.id > end)
+    found = [line[0] for line in search.tx.execute(statement)]
+    return found if len(found) == search.limit or end is None else None
+
+
+def _checks(search: _Search) -> list[ColumnElement[bool]]:
+    return [condition(one, search.view, search.words) for one in search.conjuncts]
+
+
+def _ordering(search: _Search) -> list[ColumnElement[Any]]:
+    terms: list[ColumnElement[Any]] = []
+    for sort in search.order:
+        terms += _sort_terms(sort, search.view, search.words)
+    return [*terms, search.view.age.desc()]
+
+
+def _sort_terms(sort: ast.Sort, entities: View, words: Vocabulary) -> list[ColumnElement[Any]]:
+    def directed(value: ColumnElement[Any]) -> ColumnElement[Any]:
+        return value.desc() if sort.descending else value.asc()
+
+    if sort.key.name in entities.keys:
+        value = entities.keys[sort.key.name]()
+        if sort.key.name in _ALWAYS and entities.kind is not EntityKind.JOB:
+            return [directed(value)]  # bare, so that an index can give the order
+        return [value.is_(None).asc(), directed(value)]
+    columns = words.columns[entities.kind].get(sort.key.name, {})
+    kinds = sorted(columns, key=lambda kind: TYPE_ORDER[kind])
+    values = [_value(kind, columns[kind], entities) for kind in kinds]
+    if not values:
+        return []
+    rank = case(
+        *((value.is_not(None), literal_column(str(n))) for n, value in enumerate(values)),
+        else_=literal_column(str(len(values))),
+    )
+    return [rank.asc(), *(directed(value) for value in values)]
+
+
+def _value(kind: ValueType, column: int, entities: View) -> ColumnElement[Any]:
+    rows = table_of(kind).alias()
+    value = text_of(rows) if kind is ValueType.TEXT else rows.c.value
+    return (
+        select(value)
+        .where(rows.c.entity_id == entities.id, rows.c.column_id == column)
+        .scalar_subquery()
+    )
+
+
+def _conjuncts(node: ast.Condition | None) -> tuple[ast.Condition, ...]:
+    if node is None:
+        return ()
+    if isinstance(node, ast.And):
+        return tuple(part for one in node.operands for part in _conjuncts(one))
+    return (node,)
+
+
+def _vocabulary(tx: Transaction, kind: EntityKind, query: ast.Query) -> Vocabulary:
+    """Look up the columns of every key in the query, a statement for each kind it speaks of."""
+    names: dict[EntityKind, set[str]] = {kind: set()}
+    keys = [sort.key for sort in query.order]
+    if query.extreme is not None:
+        keys.append(query.extreme.key)
+    subjects = [*keys, *_subjects(query.condition)]
+    for subject in subjects:
+        whose = _RELATED[subject.relation.value] if subject.relation else kind
+        kept = names.setdefault(whose, set())
+        if isinstance(subject, ast.Key):
+            kept.add(subject.name)
+    tagged = {
+        _RELATED[s.relation.value] if s.relation else kind
+        for s in subjects
+        if isinstance(s, ast.Tags)
+    }
+    return Vocabulary(
+        columns={
+            whose: metadata.columns(tx, whose, wanted) if wanted else {}
+            for whose, wanted in names.items()
+        },
+        tags={
+            whose: metadata.tag_column(tx, whose) if whose in tagged else None for whose in names
+        },
+        dialect=tx.dialect,
+    )
+
+
+def _subjects(node: ast.Condition | None) -> Iterator[ast.Subject]:
+    match node:
+        case None:
+            return
+        case ast.And(operands=operands) | ast.Or(operands=operands):
+            for one in operands:
+                yield from _subjects(one)
+        case ast.Not(operand=operand):
+            yield from _subjects(operand)
+        case _:
+            yield node.subject

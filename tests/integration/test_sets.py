@@ -1,0 +1,624 @@
+"""Sets: what specs mean, and that a set is there with all of it or not at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from servers.embedded import Embedded
+from servers.set_lake import SetLake
+
+from acai.lake import collisions, sets, tree
+from acai.lake.combine import FromDirectory, FromFile, FromSet, Source, combine
+from acai.model.errors import (
+    FileNotFound,
+    InvalidInput,
+    InvalidReference,
+    PathConflict,
+    SetNotFound,
+    VersionNotFound,
+)
+from acai.model.references import SetRef, parse_set_reference
+from acai.model.sets import ChangeKind, Prefer
+from acai.stores.records.chunks import BuildChunks
+from acai.stores.records.database import Database
+from acai.testing.chunks import MemoryChunks
+
+
+@pytest.fixture
+def lake(database: Database, tmp_path: Path) -> SetLake:
+    return SetLake(database, tmp_path / "objects")
+
+
+# What a spec means.
+
+
+def test_a_directory_is_its_latest_versions(lake: SetLake) -> None:
+    lake.put("/data/a", "/data/b", "/other")
+    lake.put("/data/b")
+    made = lake.make("A", "/data/")
+    assert (made.name, made.version, made.id) == ("A", 1, "set:A:1")
+    assert (made.file_count, made.size, made.creator) == (2, 14, "ann")
+    assert len(made.hash) == 40
+    assert lake.held("A") == {"/data/a": 1, "/data/b": 2}
+
+
+def test_update_merge_and_subset(lake: SetLake) -> None:
+    lake.put("/data/a", "/data/b", "/validation/v")
+    lake.make("HotpotQA", "/")
+    lake.put("/data/a", "/data/c")
+    lake.make("ColdpotQA", "/data/c")
+    lake.make("MergedQA", "/@HotpotQA", "@ColdpotQA")
+    assert lake.held("MergedQA") == {"/data/a": 1, "/data/b": 1, "/data/c": 1, "/validation/v": 1}
+    lake.make("HotpotQA", "/@HotpotQA", "/data/a")
+    assert lake.held("HotpotQA:2") == {"/data/a": 2, "/data/b": 1, "/validation/v": 1}
+    assert lake.held("HotpotQA:1")["/data/a"] == 1
+    lake.make("HotpotQAVal", "/validation/@HotpotQA")
+    assert lake.held("HotpotQAVal") == {"/validation/v": 1}
+    lake.make("Old", "/data/a@HotpotQA:1", "/data/b:1")
+    assert lake.held("Old") == {"/data/a": 1, "/data/b": 1}
+
+
+def test_a_hidden_file_is_taken_by_its_version_only(lake: SetLake) -> None:
+    lake.put("/data/a", "/data/b")
+    lake.files.hide(lake.ann, "/data/a")
+    assert lake.make("A", "/data/", "/data/a:1").file_count == 2
+    with pytest.raises(FileNotFound, match="was removed"):
+        lake.make("A", "/data/a")
+    lake.make("B", "/data/")
+    assert lake.held("B") == {"/data/b": 1}
+
+
+@pytest.fixture
+def rivals(lake: SetLake) -> SetLake:
+    """Sets One and Two that disagree on /x, of which the lake has a third version."""
+    lake.put("/x", "/one")
+    lake.make("One", "/x", "/one")
+    lake.put("/x", "/two")
+    lake.make("Two", "/x", "/two")
+    lake.put("/x")
+    return lake
+
+
+def test_sets_that_disagree_are_an_error(rivals: SetLake) -> None:
+    with pytest.raises(PathConflict) as caught:
+        rivals.make("Both", "/@One", "/@Two")
+    assert "/x is version 1 in One:1 but version 2 in Two:1" in caught.value.message
+    assert caught.value.detail == {"path": "/x", "versions": [1, 2], "sources": ["One:1", "Two:1"]}
+    rivals.make("Both", "/@One", "/@Two", prefer=Prefer.LAST)
+    assert rivals.held("Both") == {"/one": 1, "/two": 1, "/x": 2}
+    rivals.make("Both", "/@Two", "/@One", prefer=Prefer.LAST)
+    assert rivals.held("Both") == {"/one": 1, "/two": 1, "/x": 1}
+
+
+@pytest.mark.parametrize(
+    ("specs", "version"),
+    [
+        (["/@One", "/x:2"], 2),
+        (["/@One", "/x@Two"], 2),
+        (["/@One", "/"], 3),
+        (["/@One", "/@Two", "/x:1"], 1),
+        (["/@One", "/@Two", "/"], 3),
+        (["/", "/x:1"], 1),
+        (["/x:1", "/@One"], 1),
+        (["/x", "/"], 3),
+    ],
+)
+def test_what_replaces(rivals: SetLake, specs: list[str], version: int) -> None:
+    rivals.make("S", *specs)
+    assert rivals.held("S")["/x"] == version
+
+
+@pytest.mark.parametrize(
+    ("specs", "sources"),
+    [
+        (["/x:2", "/@One"], ["/x:2", "One:1"]),
+        (["/", "/@One"], ["/", "One:1"]),
+        (["/x:1", "/"], ["/x:1", "/"]),
+        (["/one", "/@One", "/x:2", "/@One"], ["/x:2", "One:1"]),
+        (["/x@One", "/x@Two", "/@One"], ["/x@Two:1", "One:1"]),
+    ],
+)
+def test_what_does_not_replace(rivals: SetLake, specs: list[str], sources: list[str]) -> None:
+    with pytest.raises(PathConflict) as caught:
+        rivals.make("S", *specs)
+    assert caught.value.detail["sources"] == sources
+    rivals.make("S", *specs, prefer=Prefer.LAST)
+
+
+def test_a_directory_settles_only_what_it_holds(rivals: SetLake) -> None:
+    rivals.files.hide(rivals.ann, "/x")
+    with pytest.raises(PathConflict):
+        rivals.make("S", "/@One", "/@Two", "/")
+
+
+def test_a_file_and_a_directory_of_one_name_are_refused(lake: SetLake) -> None:
+    lake.put("/a", "/b")
+    lake.make("File", "/a")
+    lake.files.hide(lake.ann, "/a")
+    lake.put("/a/b")
+    for specs in (["/@File", "/a/"], ["/a:1", "/a/b"], ["/@File", "/b", "/a/b"]):
+        with pytest.raises(PathConflict, match="file and a directory at once") as caught:
+            lake.make("S", *specs, prefer=Prefer.LAST)
+        assert caught.value.detail == {"path": "/a", "under": "/a/b"}
+    with pytest.raises(SetNotFound):
+        lake.held("S")
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "words"),
+    [
+        ("/nope", FileNotFound, "there is no file /nope"),
+        ("/data/trian.json", FileNotFound, "did you mean /data/train.json?"),
+        ("/data/train.json:7", VersionNotFound, "only version 1"),
+        ("/nope/", FileNotFound, "no file under /nope/"),
+        ("@HotPotQA", SetNotFound, "did you mean HotpotQA?"),
+        ("/@HotpotQA:5", VersionNotFound, "only version 1"),
+        ("/nope/@HotpotQA", FileNotFound, "HotpotQA:1 holds nothing under /nope/"),
+        ("/data/tra.json@HotpotQA", FileNotFound, "did you mean /data/train.json@HotpotQA:1?"),
+        ("data", InvalidReference, "not absolute"),
+    ],
+)
+def test_a_spec_that_names_nothing(
+    lake: SetLake, spec: str, error: type[Exception], words: str
+) -> None:
+    lake.put("/data/train.json")
+    lake.make("HotpotQA", "/data/")
+    with pytest.raises(error) as caught:
+        lake.make("S", "/data/", spec)
+    assert words in str(caught.value)
+    with pytest.raises(SetNotFound):
+        lake.held("S")
+
+
+def test_no_spec_and_no_name(lake: SetLake) -> None:
+    with pytest.raises(InvalidInput, match="would be empty"):
+        lake.make("S")
+    with pytest.raises(InvalidReference, match="set name"):
+        lake.make("a b", "/x")
+
+
+# The rules against a plain dictionary.
+
+PATHS = ["/a", "/b", "/a/b", "/a/c", "/a!", "/d/e/f", "/d/e", "/d/g"]
+DIRECTORIES = ["/", "/a/", "/d/", "/d/e/"]
+Holding = dict[str, int]
+
+
+@st.composite
+def _worlds(draw: st.DrawFn) -> tuple[Holding, list[Holding], list[tuple[Any, ...]], bool]:
+    """What the lake shows, some sets, and specs as ('set', i, dir) | ('dir', dir) | ('file', p, v)."""
+    holdings = st.dictionaries(st.sampled_from(PATHS), st.integers(1, 3), max_size=5)
+    latest = _consistent(draw(holdings))
+    held = [h for h in (_consistent(x) for x in draw(st.lists(holdings, max_size=3))) if h]
+    specs = st.one_of(
+        st.tuples(st.just("file"), st.sampled_from(PATHS), st.integers(1, 3)),
+        *(
+            [st.tuples(st.just("dir"), st.sampled_from(DIRECTORIES))]
+            if latest
+            else []
+        ),
+        *(
+            [
+                st.tuples(
+                    st.just("set"),
+                    st.integers(0, len(held) - 1),
+                    st.sampled_from(DIRECTORIES),
+                )
+            ]
+            if held
+            else []
+        ),
+    )
+    return latest, held, draw(st.lists(specs, min_size=1, max_size=5)), draw(st.booleans())
+
+
+def _consistent(holding: Holding) -> Holding:
+    """Without the files below which there are others."""
+    return {p: v for p, v in holding.items() if not any(q.startswith(p + "/") for q in holding)}
+
+
+def _model(
+    latest: Holding, held: list[Holding], specs: list[tuple[Any, ...]], prefer_last: bool
+) -> Holding | None:
+    """The rules of building sets, said once more; None for a conflict."""
+    parts: list[tuple[str, Holding]] = []
+    for spec in specs:
+        if spec[0] == "file":
+            parts.append(("file", {spec[1]: spec[2]}))
+        elif spec[0] == "dir":
+            parts.append(("dir", {p: v for p, v in latest.items() if p.startswith(spec[1])}))
+        else:
+            inside = held[spec[1]]
+            parts.append(("set", {p: v for p, v in inside.items() if p.startswith(spec[2])}))
+    result: Holding = {}
+    for path in {path for _, part in parts for path in part}:
+        claims = [(kind, part[path]) for kind, part in parts if path in part]
+        value, named = claims[0][1], claims[0][0] == "file"
+        wrong = False
+        for kind, version in claims[1:]:
+            if kind == "file":
+                wrong, named = False, True
+            elif version != value and (kind == "set" or named):
+                wrong = True
+            elif kind == "dir":
+                wrong = wrong and named
+            value = version
+        if wrong and not prefer_last:
+            return None
+        result[path] = value
+    return result if result == _consistent(result) else None
+
+
+def _entry(path: str, version: int) -> tree.Entry:
+    row = PATHS.index(path) * 10 + version
+    return tree.Entry(version, bytes([row]) * 32, version, row)
+
+
+@hypothesis_settings(max_examples=400, deadline=None)
+@given(_worlds())
+def test_specs_mean_what_the_plain_rules_say(
+    world: tuple[Holding, list[Holding], list[tuple[Any, ...]], bool],
+) -> None:
+    latest, held, specs, prefer_last = world
+    store = MemoryChunks()
+
+    def entries(holding: Holding, directory: str = "/") -> list[tuple[str, tree.Entry]]:
+        found = sorted((p, v) for p, v in holding.items() if p.startswith(directory))
+        return [(path, _entry(path, version)) for path, version in found]
+
+    def source(spec: tuple[Any, ...]) -> Source:
+        if spec[0] == "file":
+            return FromFile(label=spec[1], path=spec[1], entry=_entry(spec[1], spec[2]))
+        if spec[0] == "dir":
+            return FromDirectory(
+                label=spec[1], directory=spec[1], files=lambda: iter(entries(latest, spec[1]))
+            )
+        root = tree.build(store, entries(held[spec[1]]))
+        return FromSet(label=str(spec[1]), root=root, directory=spec[2])
+
+    expected = _model(latest, held, specs, prefer_last)
+    try:
+        root = combine(
+            store,
+            [source(spec) for spec in specs],
+            prefer_last=prefer_last,
+            latest=lambda paths: {p: _entry(p, latest[p]) for p in paths if p in latest},
+        )
+    except PathConflict:
+        assert expected is None
+        return
+    assert {path: entry.version for path, entry in tree.iterate(store, root)} == expected
+    assert root == tree.build(store, entries(expected or {}))
+
+
+@hypothesis_settings(max_examples=200, deadline=None)
+@given(st.sets(st.sampled_from(PATHS)), st.sets(st.sampled_from(PATHS)))
+def test_collisions_are_found_in_what_was_added(one: set[str], other: set[str]) -> None:
+    store = MemoryChunks()
+    free = _consistent(dict.fromkeys(one, 1))
+    whole = {**free, **dict.fromkeys(other, 1)}
+    base, root = (
+        tree.build(store, ((path, _entry(path, 1)) for path in sorted(holding)))
+        for holding in (free, whole)
+    )
+    if whole == _consistent(whole):
+        collisions.check(store, base, root)
+    else:
+        with pytest.raises(PathConflict):
+            collisions.check(store, base, root)
+
+
+@pytest.mark.parametrize("new", ["/data/00777/deep", "/data", "/data/0"])
+def test_collisions_are_found_in_a_large_set(new: str) -> None:
+    store = MemoryChunks()
+    names = [f"/data/{number:05d}" for number in range(5000)]
+    free = tree.build(store, ((name, _large(number)) for number, name in enumerate(names)))
+    root = tree.edit(store, free, {new: _large(9)})
+    store.reset_tally()
+    if new == "/data/0":
+        collisions.check(store, free, root)
+    else:
+        with pytest.raises(PathConflict):
+            collisions.check(store, free, root)
+    assert len(store.read) < 30
+
+
+def _large(number: int) -> tree.Entry:
+    return tree.Entry(1, number.to_bytes(32, "big"), 1, number)
+
+
+# Listing, comparing, removing.
+
+
+def test_sets_are_listed_by_name_with_their_latest(lake: SetLake) -> None:
+    lake.put("/x")
+    for name in ("b", "B", "a", "b"):
+        lake.make(name, "/x")
+    found = lake.sets.list(lake.ann, after="", limit=10)
+    assert [(one.name, one.version) for one in found] == [("B", 1), ("a", 1), ("b", 2)]
+    assert [one.name for one in lake.sets.list(lake.ann, after="B", limit=1)] == ["a"]
+    versions = lake.sets.versions(lake.ann, "b", before=10, limit=10)
+    assert [one.version for one in versions] == [2, 1]
+    assert lake.sets.versions(lake.ann, "b", before=1, limit=10) == []
+
+
+def test_files_of_a_set_come_in_pages_by_prefix(lake: SetLake) -> None:
+    lake.put("/data/a", "/data/b", "/data2/c", "/e")
+    lake.make("S", "/")
+    ref = SetRef(name="S")
+    version, found = lake.sets.files(lake.ann, ref, prefix="/data/", after="", limit=1)
+    assert version == 1
+    assert [(one.path, one.version, one.size) for one in found] == [("/data/a", 1, 7)]
+    _, rest = lake.sets.files(lake.ann, ref, prefix="/data", after="/data/a", limit=9)
+    assert [one.path for one in rest] == ["/data/b", "/data2/c"]
+    totals = lake.sets.totals(lake.ann, ref, "/data/")
+    assert (totals.file_count, totals.size) == (2, 14)
+
+
+def test_difference_of_two_sets(lake: SetLake) -> None:
+    lake.put("/gone", "/kept", "/moved")
+    lake.make("S", "/")
+    lake.put("/moved", "/new")
+    lake.make("T", "/kept", "/moved", "/new")
+    found = lake.sets.diff(lake.ann, "S", "T:1", beyond="", limit=10)
+    assert [(one.path, one.change) for one in found] == [
+        ("/gone", ChangeKind.REMOVED),
+        ("/moved", ChangeKind.CHANGED),
+        ("/new", ChangeKind.ADDED),
+    ]
+    moved = found[1]
+    assert moved.before and moved.after
+    assert (moved.before.version, moved.after.version) == (1, 2)
+    assert found[0].after is None and found[2].before is None
+    paged = lake.sets.diff(lake.ann, "S", "T", beyond="/gone", limit=1)
+    assert [one.path for one in paged] == ["/moved"]
+    summary = lake.sets.diff_summary(lake.ann, "S", "T")
+    assert (summary.added, summary.removed, summary.changed) == (1, 1, 1)
+    assert (summary.before.id, summary.after.id) == ("set:S:1", "set:T:1")
+
+
+def test_a_page_of_a_difference_skips_what_lies_before() -> None:
+    store = MemoryChunks()
+    first, second = (
+        tree.build(store, ((f"/{n:05d}", tree.Entry(v, bytes(32), 1, n)) for n in range(20_000)))
+        for v in (1, 2)
+    )
+    whole = [change.path for change in tree.diff(store, first, second)]
+    store.reset_tally()
+    page = tree.diff(store, first, second, beyond="/19000")
+    assert [change.path for change in page] == whole[19_001:]
+    assert len(store.read) < 100
+    beyond_all = tree.diff(store, first, second, beyond="/x")
+    assert list(beyond_all) == []
+
+
+def test_removed_versions_are_hidden_and_kept(lake: SetLake) -> None:
+    lake.put("/x")
+    for _ in range(3):
+        lake.make("S", "/x")
+    gone = lake.sets.remove(lake.ann, SetRef(name="S", version=3))
+    assert [one.id for one in gone] == ["set:S:3"]
+    assert lake.sets.find(lake.ann, SetRef(name="S")).version == 2
+    kept = lake.sets.find(lake.ann, SetRef(name="S", version=3))
+    assert kept.removed
+    assert lake.held("S:3") == {"/x": 1}
+    assert [one.version for one in lake.sets.versions(lake.ann, "S", before=9, limit=9)] == [2, 1]
+    assert [one.version for one in lake.sets.remove(lake.ann, SetRef(name="S"))] == [1, 2]
+    assert lake.sets.list(lake.ann, after="", limit=9) == []
+    with pytest.raises(SetNotFound, match="S was removed.*S:3"):
+        lake.make("T", "@S")
+    assert lake.sets.remove(lake.ann, SetRef(name="S", version=1)) == []
+    assert lake.make("S", "/x").version == 4
+    assert lake.make("T", "@S:1").file_count == 1
+
+
+def test_another_project_has_no_such_set_and_no_hint_of_it(lake: SetLake) -> None:
+    lake.put("/x")
+    lake.make("Secret", "/x")
+    for act in (
+        lambda: lake.sets.find(lake.eve, SetRef(name="Secret", version=1)),
+        lambda: lake.sets.files(lake.eve, SetRef(name="Secret"), prefix="/", after="", limit=1),
+        lambda: lake.sets.versions(lake.eve, "Secret", before=9, limit=9),
+        lambda: lake.sets.remove(lake.eve, SetRef(name="Secret")),
+        lambda: lake.sets.diff(lake.eve, "Secret", "Secret", beyond="", limit=1),
+        lambda: lake.make("Mine", "@Secret", who=lake.eve),
+        lambda: lake.specs.resolve(lake.eve, "@Secre", at=0, after="", limit=1),
+    ):
+        with pytest.raises(SetNotFound) as caught:
+            act()
+        assert caught.value.detail["near"] == []
+    assert lake.sets.list(lake.eve, after="", limit=9) == []
+    lake.put("/x", who=lake.eve)
+    assert lake.make("Secret", "/x", who=lake.eve).version == 1
+
+
+# Cost, concurrency, crashes.
+
+
+@pytest.fixture
+def large(lake: SetLake) -> Iterator[tuple[SetLake, int]]:
+    """A set of 20,000 files, and one file beside it."""
+    lake.put(*(f"/big/{number // 100:03d}/{number:06d}.bin" for number in range(20_000)))
+    lake.make("Big", "/big/")
+    lake.put("/big/100/new.bin")
+    yield lake, lake.chunk_count()
+
+
+def test_one_change_writes_few_chunks_and_a_copy_none(large: tuple[SetLake, int]) -> None:
+    lake, before = large
+    made = lake.make("Big", "/@Big", "/big/100/new.bin")
+    assert made.file_count == 20_001
+    assert lake.chunk_count() - before <= 6
+    copied = lake.make("Copy", "/@Big")
+    assert copied.hash == made.hash
+    assert lake.chunk_count() - before <= 6
+    assert lake.sets.diff_summary(lake.ann, "Big:1", "Copy").added == 1
+
+
+def test_versions_have_no_gap_when_many_create_at_once(lake: SetLake) -> None:
+    lake.put(*(f"/{number}" for number in range(8)))
+    made: list[int] = []
+    errors: list[BaseException] = []
+
+    def act(number: int) -> None:
+        try:
+            made.append(lake.make("S", f"/{number}").version)
+        except BaseException as error:
+            errors.append(error)
+
+    _all_at_once(act, 8)
+    assert not errors
+    assert sorted(made) == list(range(1, 9))
+
+
+def test_updates_at_once_build_on_each_other(lake: SetLake) -> None:
+    lake.put("/base", *(f"/{number}" for number in range(6)))
+    lake.make("S", "/base")
+    errors: list[BaseException] = []
+
+    def act(number: int) -> None:
+        try:
+            lake.make("S", "@S", f"/{number}")
+        except BaseException as error:
+            errors.append(error)
+
+    _all_at_once(act, 6)
+    assert not errors
+    assert sorted(lake.held("S:7")) == sorted(["/base", *(f"/{number}" for number in range(6))])
+
+
+def _all_at_once(act: Any, count: int) -> None:
+    threads = [threading.Thread(target=act, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+
+class _Killed(BaseException):
+    pass
+
+
+def test_nothing_is_visible_of_a_build_that_died(
+    lake: SetLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.put(*(f"/{number:05d}" for number in range(2000)))
+    monkeypatch.setattr(sets, "BuildChunks", _staging_at_once)
+
+    def die(*_args: object) -> None:
+        raise _Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sets.records, "add_version", die)
+        with pytest.raises(_Killed):
+            lake.make("S", "/")
+    assert lake.chunk_count() > 10
+    with pytest.raises(SetNotFound):
+        lake.sets.find(lake.ann, SetRef(name="S"))
+    assert lake.sets.sweep() == 0
+    lake.clock.now += timedelta(days=2)
+    assert lake.sets.sweep() > 10
+    assert lake.chunk_count() == 0
+    assert lake.make("S", "/").version == 1
+    lake.clock.now += timedelta(days=2)
+    assert lake.sets.sweep() == 0
+    assert len(lake.held("S")) == 2000
+
+
+def test_a_build_whose_chunks_were_swept_begins_again(
+    lake: SetLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the clock is set ahead while a large set is built."""
+    lake.put(*(f"/{number:05d}" for number in range(2000)))
+    monkeypatch.setattr(sets, "BuildChunks", _staging_at_once)
+    ordinary = sets.chunk_records.lock
+    swept: list[int] = []
+
+    def sweep_before(tx: Any) -> None:
+        if not swept:
+            ordinary(tx)
+            swept.append(sets.chunk_records.sweep(tx, before=lake.clock.now + HOUR, limit=10**6))
+        ordinary(tx)
+
+    monkeypatch.setattr(sets.chunk_records, "lock", sweep_before)
+    assert lake.make("S", "/").file_count == 2000
+    assert swept[0] > 0
+    assert len(lake.held("S")) == 2000
+
+
+HOUR = timedelta(hours=1)
+
+
+def _staging_at_once(*args: Any) -> BuildChunks:
+    return BuildChunks(*args, hold=0)
+
+
+# Over HTTP.
+
+
+def test_pages_of_a_set_are_of_one_version(house: Embedded) -> None:
+    services = house.platform.services
+    caller = services.identity.authenticate(house.token, "here", None)
+    lake = house.client()
+    _put(services, caller, [f"/{number}" for number in range(5)])
+    made = lake.create_file_set("S", ["/"])
+    assert made.version == 1
+    for route in ("/sets/S/versions/latest/files?limit=2", "/resolve?spec=@S&limit=2"):
+        first = house.call("GET", f"/api/v1{route}", token=house.token).json
+        lake.create_file_set("S", ["/0"])
+        found = first["items"]
+        while first["next"]:
+            cursor = first["next"]
+            first = house.call("GET", f"/api/v1{route}&cursor={cursor}", token=house.token).json
+            found += first["items"]
+        assert [one["path"] for one in found] == [f"/{number}" for number in range(5)]
+        assert set(found[0]) == {"path", "version", "size", "hash"}
+        lake.create_file_set("S", ["/@S:1"])
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/sets/S/versions/0", 422, "invalid_reference"),
+        ("/sets/S/versions/new", 422, "invalid_reference"),
+        ("/sets/S/versions/99999999999999999999999", 422, "invalid_reference"),
+        ("/sets/a%20b/versions/1", 422, "invalid_reference"),
+        ("/sets/S/versions/1", 404, "set_not_found"),
+        ("/sets/S/versions/latest/files?cursor=x", 422, "invalid_cursor"),
+        ("/sets/S/versions/latest/files?cursor=WzEsMl0", 422, "invalid_cursor"),
+        ("/sets/diff?before=S&after=T:", 422, "invalid_reference"),
+        ("/sets/S/versions/1/trace?depth=-1", 422, "invalid_input"),
+        ("/resolve?spec=/data/:2", 422, "invalid_reference"),
+        ("/provenance/holding?file=/data/", 422, "invalid_reference"),
+    ],
+)
+def test_bad_requests(small_house: Embedded, path: str, status: int, code: str) -> None:
+    answer = small_house.call("GET", f"/api/v1{path}", token=small_house.token)
+    assert (answer.status, answer.code) == (status, code)
+
+
+def _put(services: Any, caller: Any, paths: list[str]) -> None:
+    """Files without bytes: nothing here reads them."""
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    from acai.model.files import BlobSpan, NewFile, NewObject
+    from acai.model.ids import Sha256
+
+    digest = Sha256(empty)
+    upload = services.uploads.open(caller, None)
+    new = [NewFile(path=path, size=0, sha256=digest) for path in paths]
+    if services.uploads.add_files(caller, upload.id, new):
+        span = BlobSpan(sha256=digest, size=0, start=0)
+        slot = services.uploads.add_objects(
+            caller, upload.id, [NewObject(size=0, sha256=digest, blobs=(span,))]
+        )[0]
+        services.objects.put(slot.key, b"")
+        services.uploads.complete_objects(caller, upload.id, {slot.id: []})
+    services.uploads.commit(caller, upload.id, len(paths))
