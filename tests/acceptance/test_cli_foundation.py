@@ -21,7 +21,7 @@ from acai.cli.main import COMMANDS, root, run
 from acai.settings import TABLE
 from servers.acai_up import ACAI, RunningServer, acai_up, clean_environment
 from servers.disks import make_read_only, mounted
-from servers.shell import Shell, listing
+from servers.shell import Ran, Shell, listing
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,18 +137,25 @@ def test_common_options_go_before_and_after_and_between(acai: Shell) -> None:
     ],
 )
 def test_every_error_is_one_line_and_one_document(
-    acai: Shell, words: tuple[str, ...], code: str | None
+    acai: Shell,
+    words: tuple[str, ...],
+    code: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setenv("ACAI_HOME", str(acai.home))
     before = listing(acai.home / "credentials.toml")
-    ran = acai(*words, "--json")
+    ended = run([*words, "--json"])
+    said = capsys.readouterr()
+    ran = Ran(code=ended, out=said.out, err=said.err)
     if code is None:  # doctor's answer is its findings
         assert ran.code == 1
         assert isinstance(ran.json, list)
         return
-    said = ran.complaint(2 if code == "usage" else 1)
+    complaint = ran.complaint(2 if code == "usage" else 1)
     error = ran.json["error"]
     assert error["code"] == code
-    assert " ".join(error["message"].split()) == said
+    assert " ".join(error["message"].split()) == complaint
     assert listing(acai.home / "credentials.toml") == before
 
 

@@ -134,14 +134,14 @@ def test_a_project_keeps_an_admin(house: Embedded) -> None:
         client.whoami()
 
 
-@pytest.mark.parametrize("name", ["", "a b", ".x", "-x", "a" * 64, "ü", "a/b", "a\n", "a\0"])
-def test_names_are_checked(house: Embedded, name: str) -> None:
-    with pytest.raises(InvalidInput, match="1 to 63"):
-        house.client().create_user(name)
-    with pytest.raises(InvalidInput, match="cannot name a project"):
-        house.client(house.admin).create_project(name, "mei")
-    with pytest.raises(InvalidInput, match="cannot name a user"):
-        house.client(house.admin).create_project("fine", name)
+def test_names_are_checked(house: Embedded) -> None:
+    for name in ("", "a b", ".x", "-x", "a" * 64, "ü", "a/b", "a\n", "a\0"):
+        with pytest.raises(InvalidInput, match="1 to 63"):
+            house.client().create_user(name)
+        with pytest.raises(InvalidInput, match="cannot name a project"):
+            house.client(house.admin).create_project(name, "mei")
+        with pytest.raises(InvalidInput, match="cannot name a user"):
+            house.client(house.admin).create_project("fine", name)
     assert "fine" not in [p.name for p in house.client(house.admin).list_projects()]
 
 
@@ -187,8 +187,9 @@ def test_guessing_is_slowed_down_and_good_users_are_not(
     assert strict.client().whoami().name == "dana"
     with pytest.raises(RateLimited):  # a good token that this server has not seen yet waits
         strict.client(newcomer).whoami()
-    assert len(caplog.records) == 3
-    for record in caplog.records:
+    failed = [record for record in caplog.records if record.name == "acai.identity"]
+    assert len(failed) == 3
+    for record in failed:
         assert record.address == "127.0.0.1"  # type: ignore[attr-defined]
         for style in (JsonLines(), Readable()):
             written = style.format(record)

@@ -232,7 +232,7 @@ class Queries:
         return choose.choice(
             [
                 f"{prefix}precision {comparator} {number}",
-                f"{prefix}precision between 0.2 and {number}",
+                f"{prefix}precision between 0 and {number}",
                 f"{prefix}precision not between 0.2 and 0.6",
                 f"{prefix}model {comparator} {model}",
                 f"{prefix}model in (BERT, mlp)",

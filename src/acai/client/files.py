@@ -126,17 +126,18 @@ class FilesPart(Part):
 
     def open(self, reference: str) -> io.BufferedReader:
         """A file of the lake, to read from as from a local one; nothing is stored here."""
-        return io.BufferedReader(RawLakeFile(self._content(reference)), _READ_AHEAD)
+        return io.BufferedReader(RawLakeFile(self.content(reference)), _READ_AHEAD)
 
     def read_bytes(self, reference: str) -> bytes:
         """A file's whole content, verified."""
-        return self._content(reference).whole()
+        return self.content(reference).whole()
 
     def stream_bytes(self, reference: str) -> Iterator[bytes]:
         """A file's content in pieces; the last comes only once the whole is verified."""
-        return self._content(reference).stream()
+        return self.content(reference).stream()
 
-    def _content(self, reference: str) -> Content:
+    def content(self, reference: str) -> Content:
+        """A file, to read ranges of it."""
         spec = parse_file_reference(reference)
         calls = TransferCalls(self._session, Patience(_PATIENCE, note=None))
         return Content(calls, next(self.resolve(str(spec))))

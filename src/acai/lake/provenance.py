@@ -88,8 +88,9 @@ class Provenance:
 
     def between(self, caller: Principal, one: str, other: str) -> PathBetween:
         """Every way that leads from the older of two sets to the newer."""
+        refs = [parse_set_reference(ref) for ref in (one, other)]
         with self._database.read(caller.project) as tx:
-            ends = [find_set(tx, parse_set_reference(ref)) for ref in (one, other)]
+            ends = [find_set(tx, ref) for ref in refs]
             first, last = sorted(row.id for row in ends)
             # All these lead to the last; what of them the first leads to lies between.
             ids = records.closure(tx, last, back=True, limit=2**31, depth=None, bound=first)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -46,10 +45,10 @@ class Search:
         }
         if kind is EntityKind.FILE:
             files = file_records.by_ids(tx, ids)
-            return [FoundFile(**asdict(files[one].value()), **extra[one]) for one in ids]
+            return [FoundFile(**vars(files[one].value()), **extra[one]) for one in ids]
         if kind is EntityKind.SET:
             sets = set_records.by_ids(tx, ids)
-            return [FoundSet(**asdict(sets[one].value()), **extra[one]) for one in ids]
+            return [FoundSet(**vars(sets[one].value()), **extra[one]) for one in ids]
         jobs = job_records.by_ids(tx, ids)
         return [
             FoundJob(

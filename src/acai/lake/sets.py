@@ -151,13 +151,13 @@ class Sets:
     ) -> Sequence[FileChange]:
         """The paths on which two sets differ, in order, from beyond a path."""
         with self._database.read(caller.project) as tx:
-            old, new = (find_set(tx, parse_set_reference(ref)) for ref in (before, after))
+            old, new = _both(tx, before, after)
             changes = tree.diff(Chunks(tx), root_of(old), root_of(new), beyond=beyond or None)
             return [_change(one) for one in islice(changes, limit)]
 
     def diff_summary(self, caller: Principal, before: str, after: str) -> DiffSummary:
         with self._database.read(caller.project) as tx:
-            old, new = (find_set(tx, parse_set_reference(ref)) for ref in (before, after))
+            old, new = _both(tx, before, after)
             counts = _count(tree.diff(Chunks(tx), root_of(old), root_of(new)))
         return DiffSummary(
             before=old.value(),
@@ -194,6 +194,11 @@ class Sets:
             done += gone
             if gone < _SWEPT_AT_ONCE:
                 return done
+
+
+def _both(tx: Transaction, before: str, after: str) -> tuple[records.SetRow, records.SetRow]:
+    old, new = parse_set_reference(before), parse_set_reference(after)
+    return find_set(tx, old), find_set(tx, new)
 
 
 def _moved(tx: Transaction, ref: SetRef, row: records.SetRow) -> bool:

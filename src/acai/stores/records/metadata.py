@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, delete, select
+from sqlalchemy import delete, select
 
 from acai.model.metadata import EntityKind, MetadataValue, ValueType, value_type
 from acai.stores.records.database import Transaction
@@ -157,23 +157,28 @@ def remove_tags(
 
 
 def read(tx: Transaction, kind: EntityKind, entities: Sequence[int]) -> dict[int, Described]:
-    """What was said of each of these entities, in three statements for all of them."""
+    """What was said of each of these entities, in four statements for all of them."""
     values: dict[int, dict[str, MetadataValue]] = {entity: {} for entity in entities}
     tags: dict[int, set[str]] = {entity: set() for entity in entities}
-    own = and_(mine(meta_columns), meta_columns.c.kind == KINDS[kind])
-    for table in (meta_numbers, meta_texts, meta_tags):
-        rows = tx.execute(
-            select(table, meta_columns.c.name, meta_columns.c.type)
-            .join(meta_columns, meta_columns.c.id == table.c.column_id)
-            .where(own, tx.one_of(table.c.entity_id, list(entities)))
+    # Looked up apart: joined, SQLite would begin with the columns and read all their rows.
+    known = tx.execute(
+        select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
+            mine(meta_columns), meta_columns.c.kind == KINDS[kind]
         )
+    )
+    named = {row.id: (row.name, row.type) for row in known}
+    for table in (meta_numbers, meta_texts, meta_tags):
+        rows = tx.execute(select(table).where(tx.one_of(table.c.entity_id, list(entities))))
         for row in rows:
+            if row.column_id not in named:  # of another kind, whose rows are numbered alike
+                continue
+            name, type_ = named[row.column_id]
             if table is meta_tags:
                 tags[row.entity_id].add(row.value)
             elif table is meta_texts:
-                values[row.entity_id][row.name] = row.whole if row.whole is not None else row.value
+                values[row.entity_id][name] = row.whole if row.whole is not None else row.value
             else:
-                values[row.entity_id][row.name] = from_number(row.value, _TYPE_OF[row.type])
+                values[row.entity_id][name] = from_number(row.value, _TYPE_OF[type_])
     return {
         entity: Described(values=dict(sorted(values[entity].items())), tags=frozenset(tags[entity]))
         for entity in entities

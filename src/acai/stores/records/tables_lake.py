@@ -202,6 +202,7 @@ file_versions = Table(
     Column("created_at", Instant, nullable=False),
     _reference("upload_id", index=True),
     UniqueConstraint("file_id", "version"),
+    Index(None, "project_id", "id"),
     Index(None, "project_id", "created_at"),
 )
 
@@ -234,6 +235,7 @@ set_versions = Table(
     Column("created_at", Instant, nullable=False),
     Column("removed_at", Instant),
     UniqueConstraint("set_id", "version"),
+    Index(None, "project_id", "id"),
     Index(None, "project_id", "created_at"),
 )
 

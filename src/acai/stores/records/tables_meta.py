@@ -101,6 +101,7 @@ jobs = Table(
     Column("peak_memory", BigInteger),
     Column("cpu_seconds", Float),
     Column("exit_code", Integer),
+    Index(None, "project_id", "id"),
     Index(None, "project_id", "submitted_at"),
 )
 

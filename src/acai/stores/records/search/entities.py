@@ -72,19 +72,26 @@ def _files(dialect: str) -> View:
 
 
 def _sets(dialect: str) -> View:
-    version, named = set_versions.alias(), sets.alias()
+    version = set_versions.alias()
+
+    def name() -> Expression:
+        named = sets.alias()
+        return (
+            select(named.c.name)
+            .where(mine(named), named.c.id == version.c.set_id)
+            .scalar_subquery()
+        )
+
     return View(
         kind=EntityKind.SET,
-        source=version.join(
-            named, and_(named.c.id == version.c.set_id, named.c.project_id == version.c.project_id)
-        ),
+        source=version,
         id=version.c.id,
         conditions=(mine(version), version.c.removed_at.is_(None)),
         row=version,
         age=version.c.id,
         keys={
-            "id": lambda: "set:" + named.c.name + ":" + cast(version.c.version, String),
-            "name": lambda: named.c.name,
+            "id": lambda: "set:" + name() + ":" + cast(version.c.version, String),
+            "name": name,
             "version": lambda: version.c.version,
             "create_time": lambda: type_coerce(version.c.created_at, BigInteger),
             "creator": lambda: _creator(version),

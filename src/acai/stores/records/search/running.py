@@ -1,10 +1,11 @@
 """Run a query: choose where to begin, then let the database check the rest row by row.
 
 Neither database can guess how selective a condition on a user's key is, so we look: an index
-tells in a millisecond whether a condition holds for few. Three ways, tried in this order:
+tells in a millisecond whether a condition holds for few. The ways, tried in this order:
 
 - *drive*: some condition holds for few entities; take those, check the rest, sort.
-- *walk*: go along the index of the key to order by, checking as we go, until there are enough.
+- *walk*: go along the index of the key to order by, checking as we go, until there are enough;
+  where a condition holds for not too many, those are gathered first and act as a sieve.
 - *scan*: all entities of the project.
 """
 
@@ -43,7 +44,9 @@ from acai.stores.records.search.entities import View, view
 
 _FEW = 2000  # rows that may simply be checked and sorted
 _MANY = 200_000  # rows beyond which a condition is no place to begin
+_SIEVE = 30_000  # rows that are worth gathering to walk by
 _STEPS = (4000, 40_000)  # entries of the ordering index to go along before giving up
+_SIEVED_STEP = 50_000  # the same, when most entries fall through a sieve
 _ALWAYS = frozenset({"name", "version", "create_time", "creator", "size", "hash", "file_count"})
 _RELATED = {"job": EntityKind.JOB, "input": EntityKind.SET, "output": EntityKind.SET}
 
@@ -96,8 +99,9 @@ def _run(search: _Search) -> list[int]:
     counts = _count(search.tx, [rows for _, rows in starts], _FEW)
     if counts and min(counts) < _FEW:
         return _drive(search, starts[counts.index(min(counts))][1])
-    for step in _STEPS:
-        walked = _walk(search, step)
+    sieve = _sieve(search, starts)
+    for step in (_SIEVED_STEP,) if sieve is not None else _STEPS:
+        walked = _walk(search, step, sieve)
         if walked is not None:
             return walked
     if starts:
@@ -114,6 +118,22 @@ def _starts(search: _Search) -> Iterator[tuple[ast.Predicate, Select[Any]]]:
         rows = indexed(one, search.view, search.words)
         if rows is not None:
             yield one, rows
+
+
+def _sieve(
+    search: _Search, starts: Sequence[tuple[ast.Predicate, Select[Any]]]
+) -> Select[Any] | None:
+    """A condition that holds for few enough to gather them, if one is likely to."""
+    likely = [
+        rows
+        for one, rows in starts
+        if isinstance(one, ast.Between)
+        or (isinstance(one, ast.Compare) and one.comparator is ast.Comparator.EQUAL)
+    ]
+    counts = _count(search.tx, likely, _SIEVE)
+    if counts and min(counts) < _SIEVE:
+        return likely[counts.index(min(counts))]
+    return None
 
 
 def _count(tx: Transaction, sources: Sequence[Select[Any]], most: int) -> list[int]:
@@ -162,7 +182,7 @@ def _scan(search: _Search) -> list[int]:
     return [row[0] for row in search.tx.execute(statement)]
 
 
-def _walk(search: _Search, step: int) -> list[int] | None:
+def _walk(search: _Search, step: int, sieve: Select[Any] | None) -> list[int] | None:
     """The answer by going along the ordering index, or None if it takes more than `step`."""
     if search.offset + search.limit > step:
         return None
@@ -188,7 +208,7 @@ def _walk(search: _Search, step: int) -> list[int] | None:
             if same is not None:
                 assert same.whereclause is not None
                 own.append(same.whereclause)
-    path = select(rows.c.entity_id, rows.c.value).where(and_(*own))
+    # The end is a bound on the key and not a LIMIT inside: the walk stops as soon as it can.
     # Ascending, equal values come newest last in the index: what shares the last value seen
     # may have a newer sibling beyond, so it does not count.
     end = search.tx.execute(
@@ -197,19 +217,27 @@ def _walk(search: _Search, step: int) -> list[int] | None:
     if end is None and search.required is None:
         return None  # the whole index is short of a step; those without the key may follow
     if end is not None:
-        path = path.where(rows.c.value > end if sort.descending else rows.c.value < end)
-    walked = path.order_by(way, rows.c.entity_id.desc()).limit(step).subquery()
-    tail = walked.c.value.desc() if sort.descending else walked.c.value.asc()
+        own.append(rows.c.value > end if sort.descending else rows.c.value < end)
+    if sieve is not None:
+        own.append(_through(search.tx, rows.c.entity_id, sieve))
     statement = (
         select(search.view.id)
-        .select_from(walked.join(search.view.source, walked.c.entity_id == search.view.id))
-        .where(*search.view.conditions, *_checks(search))
-        .order_by(tail, walked.c.entity_id.desc())
+        .select_from(rows.join(search.view.source, rows.c.entity_id == search.view.id))
+        .where(*own, *search.view.conditions, *_checks(search))
+        .order_by(way, rows.c.entity_id.desc())
         .limit(search.limit)
         .offset(search.offset)
     )
     found = [row[0] for row in search.tx.execute(statement)]
     return found if len(found) == search.limit or end is None else None
+
+
+def _through(tx: Transaction, entity: Any, sieve: Select[Any]) -> ColumnElement[bool]:
+    """Membership in the sieve, in words that keep either planner from joining it first."""
+    gathered = sieve.limit(_SIEVE)
+    if tx.dialect == "sqlite":
+        return (entity + 0).in_(gathered)
+    return entity.in_(gathered).is_(True)
 
 
 def _walk_newest(search: _Search, step: int) -> list[int] | None:

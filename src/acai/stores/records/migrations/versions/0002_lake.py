@@ -61,6 +61,9 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_index(
+        op.f("ix_file_versions_project_id_id"), "file_versions", ["project_id", "id"], unique=False
+    )
+    op.create_index(
         op.f("ix_file_versions_upload_id"), "file_versions", ["upload_id"], unique=False
     )
     op.create_table(
@@ -235,6 +238,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
         sa.UniqueConstraint("public_id", name=op.f("uq_jobs_public_id")),
     )
+    op.create_index(op.f("ix_jobs_project_id_id"), "jobs", ["project_id", "id"], unique=False)
     op.create_index(
         op.f("ix_jobs_project_id_submitted_at"),
         "jobs",
@@ -270,6 +274,9 @@ def upgrade() -> None:
         "set_versions",
         ["project_id", "created_at"],
         unique=False,
+    )
+    op.create_index(
+        op.f("ix_set_versions_project_id_id"), "set_versions", ["project_id", "id"], unique=False
     )
     op.create_table(
         "uploads",
