@@ -215,16 +215,18 @@ for number in range(count):
     client.log_batch(run.info.run_id,
         metrics=[Metric(k, choose.random(), 0, 0) for k in ("precision", "loss")]
             + [Metric("epochs", choose.randrange(1, 101), 0, 0)],
-        params=[Param("model", "model-%d" % choose.randrange(10)), Param("dataset", "data-%d" % choose.randrange(10))])
+        params=[Param(k, k + "-%d" % choose.randrange(10)) for k in ("model", "dataset")])
     if time.perf_counter() - started > 240: count = number + 1; break
 rate = count / (time.perf_counter() - started); times = []
 for _ in range(runs):
     half = 0.45 + 0.1 * choose.random(); model = "model-%d" % choose.randrange(10)
+    text = "params.model = '%s' and metrics.epochs <= 50 and metrics.precision > %f"
     started = time.perf_counter()
-    client.search_runs([experiment], "params.model = '%s' and metrics.epochs <= 50 and metrics.precision > %f" % (model, half),
-        max_results=50, order_by=["metrics.loss DESC"])
+    client.search_runs([experiment], text % (model, half), max_results=50,
+        order_by=["metrics.loss DESC"])
     times.append((time.perf_counter() - started) * 1000)
-times.sort(); print(json.dumps({"count": count, "rate": rate, "median": times[len(times)//2], "p95": times[int(.95*len(times))]}))
+times.sort(); middle, high = times[len(times) // 2], times[int(.95 * len(times))]
+print(json.dumps({"count": count, "rate": rate, "median": middle, "p95": high}))
 """
 
 
@@ -260,10 +262,11 @@ def against_mlflow(python: Path, count: int, runs: int) -> None:
         median, p95 = measure(act, runs)
         print(f"\nthe same question over {count:,} runs, both on SQLite")
         print(f"{'':20}{'median ms':>10}{'p95 ms':>9}{'ingest/s':>10}")
-        print(
-            f"{'MLflow search_runs':20}{theirs['median']:10.1f}{theirs['p95']:9.1f}{theirs['rate']:10.0f}"
-        )
-        print(f"{'acai':20}{median:10.1f}{p95:9.1f}{rate:10.0f}")
+        for name, mid, high, per_second in (
+            ("MLflow search_runs", theirs["median"], theirs["p95"], theirs["rate"]),
+            ("acai", median, p95, rate),
+        ):
+            print(f"{name:20}{mid:10.1f}{high:9.1f}{per_second:10.0f}")
         print(f"acai is {theirs['median'] / median:.0f} times as fast")
         database.close()
     finally:

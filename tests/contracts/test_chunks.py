@@ -17,8 +17,9 @@ from acai.stores.records.database import PLATFORM, Database
 from acai.stores.records.scope import mine
 from acai.stores.records.tables_lake import staged_chunks
 from acai.testing.chunks import ChunkStoreContract
-from servers.set_lake import shared_database  # noqa: F401  a fixture
+from servers import set_lake
 
+shared_database = set_lake.shared_database
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 

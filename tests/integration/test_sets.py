@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,12 @@ from acai.model.sets import ChangeKind, Prefer
 from acai.stores.records import chunks as chunk_records
 from acai.stores.records import sets as set_records
 from acai.stores.records.chunks import BuildChunks
-from acai.stores.records.database import Database
+from acai.stores.records.database import Database, Transaction
+from servers import set_lake
 from servers.embedded import Embedded
-from servers.set_lake import SetLake, shared_database  # noqa: F401  a fixture
+from servers.set_lake import SetLake
+
+shared_database = set_lake.shared_database
 
 
 @pytest.fixture
@@ -334,7 +338,7 @@ def test_nothing_is_visible_of_a_build_that_died(
     lake: SetLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.put(*(f"/{number:05d}" for number in range(2000)))
-    monkeypatch.setattr(sets, "BuildChunks", _staging_at_once)
+    monkeypatch.setattr(sets, "BuildChunks", partial(BuildChunks, hold=0))
 
     def die(*_args: object) -> None:
         raise _Killed
@@ -361,27 +365,19 @@ def test_a_build_whose_chunks_were_swept_begins_again(
 ) -> None:
     """As when the clock is set ahead while a large set is built."""
     lake.put(*(f"/{number:05d}" for number in range(2000)))
-    monkeypatch.setattr(sets, "BuildChunks", _staging_at_once)
-    ordinary = chunk_records.lock
     swept: list[int] = []
 
-    def sweep_before(tx: Any) -> None:
-        if not any(swept):
-            ordinary(tx)
-            swept.append(chunk_records.sweep(tx, before=lake.clock.now + HOUR, limit=10**6))
-        ordinary(tx)
+    class Unlucky(BuildChunks):
+        def publish(self, tx: Transaction) -> None:
+            if not swept:
+                later = lake.clock.now + timedelta(hours=1)
+                swept.append(chunk_records.sweep(tx, before=later, limit=10**6))
+            super().publish(tx)
 
-    monkeypatch.setattr(chunk_records, "lock", sweep_before)
+    monkeypatch.setattr(sets, "BuildChunks", partial(Unlucky, hold=0))
     assert lake.make("S", "/").file_count == 2000
-    assert any(swept)
+    assert swept[0] > 0
     assert len(lake.held("S")) == 2000
-
-
-HOUR = timedelta(hours=1)
-
-
-def _staging_at_once(*args: Any) -> BuildChunks:
-    return BuildChunks(*args, hold=0)
 
 
 def test_pages_of_a_set_are_of_one_version(house: Embedded, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ class MetadataPart(Part):
     def metadata(self, entity: str) -> EntityMetadata:
         """All that is known of `file:REF`, `set:REF` or `job:ID`."""
         found = self._session.call("GET", "/metadata", query={"entity": entity})
-        return _values(decode(EntityMetadata, found))
+        return _described(found)
 
     def set_metadata(
         self,
@@ -39,14 +39,14 @@ class MetadataPart(Part):
             "tags": list(tags),
         }
         answer = self._session.call("POST", "/metadata", body, repeatable=True)
-        return _values(decode(EntityMetadata, answer["items"][0]))
+        return _described(answer["items"][0])
 
     def remove_metadata(
         self, entity: str, keys: Iterable[str] = (), tags: Iterable[str] = ()
     ) -> EntityMetadata:
         """Take keys and tags from an entity."""
         body = {"entity": entity, "keys": list(keys), "tags": list(tags)}
-        return _values(decode(EntityMetadata, self._session.call("POST", "/metadata/remove", body)))
+        return _described(self._session.call("POST", "/metadata/remove", body))
 
     def find_files(self, query: str = "", *, limit: int | None = None) -> list[FoundFile]:
         """File versions that a query selects, in its order."""
@@ -68,13 +68,16 @@ class MetadataPart(Part):
 
 def _values(found: T) -> T:
     """Times come as {"$time": …}; give them back as datetimes."""
-    meta: dict[str, Any] = {
-        key: value_from_json(value, key=key) for key, value in found.meta.items()
+    return replace(found, meta=_read(found.meta))
+
+
+def _described(data: Any) -> EntityMetadata:
+    found = _values(decode(EntityMetadata, data))
+    return replace(found, built_in=_read(found.built_in))
+
+
+def _read(meta: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value_from_json(value, key=key) if isinstance(value, dict) else value
+        for key, value in meta.items()
     }
-    if isinstance(found, EntityMetadata):
-        built_in = {
-            key: value_from_json(value, key=key) if isinstance(value, dict) else value
-            for key, value in found.built_in.items()
-        }
-        return replace(found, meta=meta, built_in=built_in)
-    return replace(found, meta=meta)

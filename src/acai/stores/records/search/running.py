@@ -147,8 +147,9 @@ def _count(tx: Transaction, sources: Sequence[Select[Any]], most: int) -> list[i
         )
         for number, rows in enumerate(sources)
     ]
-    statement = union_all(*parts) if len(parts) > 1 else parts[0]
-    found = {row[0]: row[1] for row in tx.execute(statement)}
+    statement: Any = union_all(*parts) if len(parts) > 1 else parts[0]
+    rows: Any = tx.execute(statement).all()
+    found = {row[0]: row[1] for row in rows}
     return [int(found[number]) for number in range(len(sources))]
 
 
@@ -235,9 +236,10 @@ def _walk(search: _Search, step: int, sieve: Select[Any] | None) -> list[int] | 
 def _through(tx: Transaction, entity: Any, sieve: Select[Any]) -> ColumnElement[bool]:
     """Membership in the sieve, in words that keep either planner from joining it first."""
     gathered = sieve.limit(_SIEVE)
-    if tx.dialect == "sqlite":
-        return (entity + 0).in_(gathered)
-    return entity.in_(gathered).is_(True)
+    through: ColumnElement[bool] = (
+        (entity + 0).in_(gathered) if tx.dialect == "sqlite" else entity.in_(gathered).is_(True)
+    )
+    return through
 
 
 def _walk_newest(search: _Search, step: int) -> list[int] | None:
