@@ -7,9 +7,11 @@ it should. To show more, add a Step to STEPS.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
@@ -61,11 +63,81 @@ STEPS: tuple[Step, ...] = (
         expects="mei",
     ),
     Step(
+        says="Now data. The corpus is real: sources of this machine's Python library. Upload it:",
+        command="acai file put corpus /corpus/",
+        expects="are in /corpus/",
+    ),
+    Step(says="It is in the lake:", command="acai file ls /corpus/", expects="/corpus/json/"),
+    Step(
+        says="A set names file versions, and copies nothing:",
+        command="acai set create corpus /corpus/",
+        expects="Set corpus:1 is made",
+    ),
+    Step(
+        says="Sets of parts of it remember where they came from:",
+        command=(
+            "acai set create train /corpus/asyncio/@corpus /corpus/email/@corpus"
+            " && acai set create validation /corpus/http/@corpus"
+        ),
+        expects="Set validation:1 is made",
+    ),
+    Step(
+        says="Change a file: every upload is a new version, and the old one stays:",
+        command=(
+            "echo '# checked' >> corpus/json/scanner.py"
+            " && acai file put corpus/json/scanner.py /corpus/json/"
+            " && acai file versions /corpus/json/scanner.py"
+        ),
+        expects="/corpus/json/scanner.py:2",
+    ),
+    Step(
+        says="The set's next version takes the new file and shares all the rest:",
+        command=(
+            "acai set create corpus @corpus /corpus/json/scanner.py"
+            " && acai set diff corpus:1 corpus:2"
+        ),
+        expects="1 changed",
+    ),
+    Step(
+        says="Say what you know of them:",
+        command=(
+            "acai meta set set:train language=python quality=0.93 --tag baseline --quiet"
+            " && acai meta set set:validation language=python quality=0.58"
+        ),
+        expects="quality",
+    ),
+    Step(
+        says="And find them by it:",
+        command="acai find sets 'language = python and quality > 0.5 order by quality desc'",
+        expects="train:1",
+    ),
+    Step(
+        says="The best of all:",
+        command="acai find sets 'language = python max quality'",
+        expects="train:1",
+    ),
+    Step(
+        says="Where did it come from?",
+        command="acai trace train",
+        expects="corpus:1",
+    ),
+    Step(
+        says="And what came of the corpus?",
+        command="acai trace corpus:1 --forward",
+        expects="validation:1",
+    ),
+    Step(
+        says="Get a set back, checked byte by byte:",
+        command="acai set get validation out && diff -r out/corpus/http corpus/http && echo same",
+        expects="same",
+    ),
+    Step(
         says="Programs read the same as JSON:",
-        command="acai project ls --json",
-        expects='"name": "vision"',
+        command="acai find sets 'tag = baseline' --json",
+        expects='"name": "train"',
     ),
 )
+CORPUS = ("asyncio", "email", "http", "json")
 
 
 class DemoFailed(Exception):
@@ -89,11 +161,21 @@ def main() -> int:
 
 def run(directory: Path) -> None:
     environment = demo_environment(directory)
+    make_corpus(directory / "corpus")
     tell("Start the platform in a temporary home, on a free port:")
     with platform(directory, environment):
         for step in STEPS:
             follow(step, directory, environment)
         tell("Stop it, as Ctrl-C would:")
+
+
+def make_corpus(target: Path) -> None:
+    """Copy a few packages of the standard library: real text, there on every machine."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    for name in CORPUS:
+        shutil.copytree(
+            library / name, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+        )
 
 
 def demo_environment(directory: Path) -> dict[str, str]:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from fsspec.implementations.local import LocalFileSystem
 from fsspec.tests import abstract
 from servers.embedded import Embedded, embedded
 
@@ -65,24 +64,27 @@ class LakeFixtures(abstract.AbstractFixtures):
         return False
 
 
+@pytest.mark.slow
 class TestCopy(abstract.AbstractCopyTests, LakeFixtures):
     pass
 
 
+@pytest.mark.slow
 class TestGet(abstract.AbstractGetTests, LakeFixtures):
-    @pytest.fixture(autouse=True)
-    def _local(self, local_fs: LocalFileSystem) -> None:
-        assert local_fs.auto_mkdir is not None
+    pass
 
 
+@pytest.mark.slow
 class TestPut(abstract.AbstractPutTests, LakeFixtures):
     pass
 
 
+@pytest.mark.slow
 class TestOpen(abstract.AbstractOpenTests, LakeFixtures):
     pass
 
 
+@pytest.mark.slow
 class TestPipe(abstract.AbstractPipeTests, LakeFixtures):
     pass
 

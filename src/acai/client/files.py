@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from os import fspath
 
 from acai.client.base import Part
@@ -27,7 +26,6 @@ from acai.model.references import parse_file_reference, parse_spec
 from acai.model.sets import ResolvedFile
 
 _PATIENCE = 60.0  # seconds that a server may be away in the middle of a transfer
-_LISTED = 1000
 _BATCH = 5000
 _READ_AHEAD = 256 * 1024
 
@@ -39,6 +37,7 @@ class FilesPart(Part):
         remote: str | None = None,
         *,
         skip_unreadable: bool = False,
+        list_files: int = 1000,
         on_progress: OnProgress | None = None,
         on_note: OnNote | None = None,
     ) -> Uploaded:
@@ -48,6 +47,7 @@ class FilesPart(Part):
         `upload("a.txt", "/data/b.txt")` one file, `upload(["a", "b"], "/data/")` several, and
         `upload({"train.json": "/data/train.json"})` names each. Content that the project has
         is not sent again. An interrupted upload goes on where it was when it is repeated.
+        The versions it made are in the answer, if they are no more than `list_files`.
         """
         sources = _sources(source, remote)
         key = resume_key(sources)
@@ -59,6 +59,11 @@ class FilesPart(Part):
                     # Somebody else, as the same user, went on with what we took for ours.
                     if attempt_key is None:
                         raise
+                    continue
+                if done.file_count > list_files:
+                    return done
+                made = self._pages(FileVersion, f"/uploads/{done.id}/files")
+                return replace(done, files=tuple(made))
         raise AssertionError("unreachable")
 
     def _upload(
@@ -70,7 +75,7 @@ class FilesPart(Part):
         on_note: OnNote | None,
     ) -> Uploaded:
         calls = TransferCalls(self._session, Patience(_PATIENCE, note=on_note))
-        done = Uploading(
+        return Uploading(
             calls,
             calls.limits(),
             sources,
@@ -79,10 +84,6 @@ class FilesPart(Part):
             meter=Meter(on_progress),
             note=on_note,
         ).run()
-        if done.file_count > _LISTED:
-            return done
-        made = self._pages(FileVersion, f"/uploads/{done.id}/files")
-        return replace(done, files=tuple(islice(made, _LISTED)))
 
     def download(
         self,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from acai.client.decode import decode
 from acai.client.transfer.packs import Piece
@@ -12,6 +14,9 @@ from acai.client.transfer.targets import Wanted
 from acai.client.transport import Session
 from acai.model.files import ObjectSlot, SentPart, SignedCall, TransferLimits, Upload
 from acai.model.ids import Sha256
+
+_KEPT = 30.0  # seconds
+_known: WeakKeyDictionary[Session, tuple[float, TransferLimits]] = WeakKeyDictionary()
 
 
 class Readable(NamedTuple):
@@ -36,8 +41,15 @@ class TransferCalls:
         )
 
     def limits(self) -> TransferLimits:
-        """How to transfer. The first call: a server that is away is told at once."""
-        return decode(TransferLimits, self.session.call("GET", "/transfer"))
+        """How to transfer. The first call: a server that is away is told at once.
+
+        The answer is kept for a while, for callers that open file after file.
+        """
+        known = _known.get(self.session)
+        if known is None or time.monotonic() - known[0] > _KEPT:
+            answer = decode(TransferLimits, self.session.call("GET", "/transfer"))
+            known = _known[self.session] = (time.monotonic(), answer)
+        return known[1]
 
     def open(self, resume_key: str | None) -> Upload:
         return decode(Upload, self._call("POST", "/uploads", {"resume_key": resume_key}))

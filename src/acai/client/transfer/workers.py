@@ -18,38 +18,53 @@ class Stopped(Exception):
 
 
 class Workers:
-    """A few threads that take tasks in order. Leaving the block drops what has not begun."""
+    """Up to `count` threads that take tasks in order; each is started when it is needed.
+
+    Leaving the block waits for all tasks; leaving it by an error drops what has not begun.
+    Tasks are submitted by one thread, or by the tasks themselves.
+    """
 
     def __init__(self, name: str, count: int) -> None:
+        self._name = name
+        self._count = count
         self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = (
             queue.SimpleQueue()
         )
-        self._threads = [
-            threading.Thread(target=self._work, name=f"acai-{name}-{number}", daemon=True)
-            for number in range(count)
-        ]
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._free = 0
         self._closed = False
 
     def submit(self, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+            elif len(self._threads) < self._count:
+                name = f"acai-{self._name}-{len(self._threads)}"
+                thread = threading.Thread(target=self._work, name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            else:
+                self._free -= 1  # owed to the next thread that ends a task
         self._tasks.put((future, lambda: act(*args, **kwargs)))
         return future
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
             future, act = task
-            if self._closed or not future.set_running_or_notify_cancel():
+            if not self._closed and future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(act())
+                except BaseException as error:
+                    future.set_exception(error)
+            else:
                 future.cancel()
-                continue
-            try:
-                future.set_result(act())
-            except BaseException as error:
-                future.set_exception(error)
             del task, future, act  # a waiting thread must not hold the bytes of its last task
+            with self._lock:
+                self._free += 1
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
         return self
 
     def __exit__(

@@ -172,4 +172,4 @@ def _relation(tx: Transaction, ids: Collection[int]) -> Any:
         return func.json_each(bindparam(None, text)).table_valued("value", name="wanted")
     array: Sequence[int] = list(ids)
     unnested = func.unnest(bindparam(None, array, type_=ARRAY(BigInteger)))
-    return unnested.table_valued("value", name="wanted")
+    return unnested.table_valued("value", name="wanted").render_derived()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -232,8 +232,9 @@ def hide(tx: Transaction, name: str, version: int | None, now: datetime) -> list
     which: list[ColumnElement[bool]] = [mine(sets), mine(set_versions), sets.c.name == name, _shown]
     if version is not None:
         which.append(set_versions.c.version == version)
-    found = [
-        row_of(row) for row in tx.execute(rows().where(*which).order_by(set_versions.c.version))
+    gone = [
+        replace(row_of(row), removed=True)
+        for row in tx.execute(rows().where(*which).order_by(set_versions.c.version))
     ]
     mine_and_named = select(sets.c.id).where(mine(sets), sets.c.name == name).scalar_subquery()
     change = (
@@ -244,7 +245,7 @@ def hide(tx: Transaction, name: str, version: int | None, now: datetime) -> list
     if version is not None:
         change = change.where(set_versions.c.version == version)
     tx.execute(change)
-    return found
+    return gone
 
 
 _same_file = and_(
