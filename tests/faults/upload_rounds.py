@@ -110,6 +110,8 @@ class Rounds:
         for number in range(rounds):
             self.platform.ensure()
             self._round(number)
+            if (number + 1) % 100 == 0:
+                print(f"{number + 1} rounds", flush=True)
         self.platform.ensure()
         self._read_everything_back()
         self.platform.stop()
@@ -138,18 +140,25 @@ class Rounds:
             self.typical = 0.8 * self.typical + 0.2 * (time.monotonic() - started)
         self.kills[victim] += 1
         self.platform.ensure()
-        visible = self._visible(own)
-        assert visible in (0, FILES), f"round {number}: {visible} of {FILES} files are visible"
-        after = self._shared_versions()
-        assert len(set(after)) == 1, f"round {number}: a batch is half visible: {after}"
-        assert after[0] - before[0] == (1 if visible else 0), f"round {number}: {before} {after}"
+        for attempt in range(10):
+            # A commit that a dead client had sent may still be under way between two looks.
+            visible, after = self._visible(own), self._shared_versions()
+            assert visible in (0, FILES), f"round {number}: {visible} of {FILES} are visible"
+            assert len(set(after)) == 1, f"round {number}: a batch is half visible: {after}"
+            if after[0] - before[0] == (1 if visible else 0):
+                break
+            time.sleep(0.1 * attempt)
+        else:
+            raise AssertionError(f"round {number}: {visible} visible, {before} then {after}")
         if not visible and self.random.random() < 0.85:  # the others are abandoned
             self.partial += 1
             child = fork(lambda: self._upload(own))
             _, status = os.waitpid(child, 0)
             assert status == 0, f"round {number}: the second attempt failed"
             assert self._visible(own) == FILES
-            assert self._shared_versions() == [after[0] + 1] * FILES
+            now = self._shared_versions()
+            # Two, if the first attempt's commit came through after all.
+            assert len(set(now)) == 1 and now[0] - after[0] in (1, 2), f"{number}: {after} {now}"
 
     def _fill(self, number: int) -> None:
         shutil.rmtree(self.work, ignore_errors=True)

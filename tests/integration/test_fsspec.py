@@ -13,11 +13,11 @@ from pathlib import Path
 import fsspec
 import pytest
 from fsspec.tests import abstract
-from servers.embedded import Embedded, embedded
 
 from acai.client.client import Client
 from acai.client.filesystem import AcaiFileSystem
 from acai.settings import load
+from servers.embedded import Embedded, embedded
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ CREATE TABLE public.platform (
 );
 CREATE TABLE public.projects (
     id bigint NOT NULL,
-    name character varying(63) NOT NULL,
+    name character varying(63) NOT NULL COLLATE pg_catalog."C",
     created_at bigint NOT NULL
 );
 CREATE SEQUENCE public.projects_id_seq
@@ -37,7 +37,7 @@ CREATE TABLE public.users (
     id bigint NOT NULL,
     public_id character varying(32) NOT NULL,
     project_id bigint,
-    name character varying(63) NOT NULL,
+    name character varying(63) NOT NULL COLLATE pg_catalog."C",
     role character varying(16) NOT NULL,
     created_at bigint NOT NULL,
     removed_at bigint,

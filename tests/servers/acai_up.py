@@ -47,13 +47,15 @@ def clean_environment(home: Path, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def acai_up(home: Path, environment: Mapping[str, str] | None = None) -> Iterator[RunningServer]:
+def acai_up(
+    home: Path, environment: Mapping[str, str] | None = None, port: int = 0
+) -> Iterator[RunningServer]:
     """Run a server on this home until the block ends; it is interrupted as Ctrl-C does."""
     home.mkdir(parents=True, exist_ok=True)
     log_file = home.with_name(f"{home.name}.log")
     with log_file.open("w") as log:
         process = subprocess.Popen(
-            [str(ACAI), "up", "--port", "0", "--json", "--log-format", "json"],
+            [str(ACAI), "up", "--port", str(port), "--json", "--log-format", "json"],
             env=clean_environment(home, **(environment or {})),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -37,7 +37,7 @@ class FilesPart(Part):
         remote: str | None = None,
         *,
         skip_unreadable: bool = False,
-        list_files: int = 1000,
+        list_up_to: int = 1000,
         on_progress: OnProgress | None = None,
         on_note: OnNote | None = None,
     ) -> Uploaded:
@@ -47,20 +47,20 @@ class FilesPart(Part):
         `upload("a.txt", "/data/b.txt")` one file, `upload(["a", "b"], "/data/")` several, and
         `upload({"train.json": "/data/train.json"})` names each. Content that the project has
         is not sent again. An interrupted upload goes on where it was when it is repeated.
-        The versions it made are in the answer, if they are no more than `list_files`.
+        The versions it made are in the answer, if they are no more than `list_up_to`.
         """
         sources = _sources(source, remote)
         key = resume_key(sources)
         with sole_use(key) as alone:
             for attempt_key in (key if alone else None, None):
                 try:
-                    return self._upload(sources, attempt_key, skip_unreadable, on_progress, on_note)
+                    done = self._upload(sources, attempt_key, skip_unreadable, on_progress, on_note)
                 except (UploadClosed, UploadIncomplete):
                     # Somebody else, as the same user, went on with what we took for ours.
                     if attempt_key is None:
                         raise
                     continue
-                if done.file_count > list_files:
+                if done.file_count > list_up_to:
                     return done
                 made = self._pages(FileVersion, f"/uploads/{done.id}/files")
                 return replace(done, files=tuple(made))

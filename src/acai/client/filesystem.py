@@ -244,7 +244,7 @@ class AcaiFileSystem(AbstractFileSystem):  # type: ignore[misc]
             super().put(lpath, rpath, *args, **options)
             for project, files in self._gathered.files.items():
                 with _os_errors(str(rpath)):
-                    self.client(project).upload(files, list_files=0)
+                    self.client(project).upload(files, list_up_to=0)
         finally:
             self._gathered.files = None
 
@@ -258,7 +258,7 @@ class AcaiFileSystem(AbstractFileSystem):  # type: ignore[misc]
             target = str(latest(ref))
             gathered = getattr(self._gathered, "files", None)
             if gathered is None:
-                client.upload({lpath: target}, list_files=0)
+                client.upload({lpath: target}, list_up_to=0)
             else:
                 gathered.setdefault(project, {})[lpath] = target
 
@@ -313,7 +313,7 @@ class AcaiFileSystem(AbstractFileSystem):  # type: ignore[misc]
             sessions.setdefault(project, {})[file.spooled()] = str(latest(ref))
         for project, pairs in sessions.items():
             with _os_errors(", ".join(pairs.values())):
-                self.client(project).upload(pairs, list_files=0)
+                self.client(project).upload(pairs, list_up_to=0)
 
 
 class _LakeFile(AbstractBufferedFile):  # type: ignore[misc]
@@ -369,7 +369,7 @@ class _LakeFile(AbstractBufferedFile):  # type: ignore[misc]
             self._spool.flush()
             _, project, ref = self.fs._parse(self.path)
             with _os_errors(self.path):
-                self.fs.client(project).upload({self._spool.name: str(latest(ref))}, list_files=0)
+                self.fs.client(project).upload({self._spool.name: str(latest(ref))}, list_up_to=0)
         finally:
             self.discard()
 

@@ -296,6 +296,7 @@ class Uploads:
                     expected=file_count,
                 )
             records.prepare_commit(tx, count)
+            newest = records.newest_version(tx)
             records.publish_blobs(tx, session.id)
             lacking = records.first_without_bytes(tx, session.id)
             if lacking is not None:
@@ -303,7 +304,15 @@ class Uploads:
                     f"the bytes of {lacking} have not arrived; send them", path=lacking
                 )
             self._publish(tx, session.id, caller, now, count)
-            records.end(tx, session.id, UploadState.COMMITTED, now, file_count=count, size=size)
+            records.end(
+                tx,
+                session.id,
+                UploadState.COMMITTED,
+                now,
+                file_count=count,
+                size=size,
+                made_after=newest,
+            )
             committed = _found(records.find(tx, upload), upload)
         return self._value(committed)
 
@@ -345,7 +354,9 @@ class Uploads:
         """What a committed session made, with row ids to page by."""
         with self._database.read(caller.project) as tx:
             session = _found(records.find(tx, upload), upload)
-            rows = file_records.of_upload(tx, session.id, after=after, limit=limit)
+            rows = file_records.of_upload(
+                tx, session.id, after=max(after, session.made_after), limit=limit
+            )
         return [(row.id, row.value()) for row in rows]
 
     def _pending(self, tx: Transaction, caller: Principal, upload: str) -> records.UploadRow:

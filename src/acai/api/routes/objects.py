@@ -45,7 +45,7 @@ async def put_object(key: str, request: Request, platform: Platform) -> Response
         if buffer:
             await asyncio.to_thread(incoming.write, bytes(buffer))
         tag = await asyncio.to_thread(incoming.commit)
-    return Response(status_code=200, headers={"etag": f'"{tag}"'})
+    return Response(status_code=200, headers={"etag": tag})
 
 
 @routes.on("GET", "/objects/{key:path}", Needs.SIGNED_URL, include_in_schema=False)

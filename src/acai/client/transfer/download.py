@@ -173,8 +173,11 @@ class Downloading:
             if hashlib.sha256(content).hexdigest() != piece.sha256:
                 content = self._once_more(readable, piece, users[piece.sha256][0])
             self._deliver(users[piece.sha256], content)
+        self._add_received(len(data))
+
+    def _add_received(self, size: int) -> None:
         with self._lock:
-            self._received += len(data)
+            self._received += size
 
     def _once_more(self, readable: Readable, piece: Piece, wanted: Wanted) -> memoryview:
         content = memoryview(self._fetcher.read(readable, piece.start, piece.end))
@@ -222,6 +225,7 @@ class Downloading:
                 if copied != piece.sha256:
                     raise _damaged(targets[0])
                 self._meter.add(bytes=piece.size)
+                self._add_received(piece.size)
                 self._end_large(part, targets, piece.size)
                 return
         finally:
@@ -261,7 +265,7 @@ class Downloading:
         def source(start: int, end: int) -> Iterator[bytes]:
             return self._fetcher.stream(readable, offset + start, offset + end)
 
-        large.file.fetch(index, source)
+        self._add_received(large.file.fetch(index, source))
         if large.file.catch_up():
             self._verify_large(large)
 
@@ -286,8 +290,6 @@ class Downloading:
         for wanted in targets[1:]:
             copy_atomically(first, Path(self._target.prepare(wanted)), mode=0o666, durable=False)
             self._meter.add(bytes=size)
-        with self._lock:
-            self._received += size
         self._meter.add(files=len(targets))
 
 

@@ -70,8 +70,11 @@ class SegmentedFile:
             self.active += 1
             return self._open.pop()
 
-    def fetch(self, index: int, source: Source) -> None:
-        """Fetch a claimed segment. A connection that breaks is taken up where it broke."""
+    def fetch(self, index: int, source: Source) -> int:
+        """Fetch a claimed segment and return its length.
+
+        A connection that breaks is taken up where it broke.
+        """
         position, end = self._bounds[index]
         in_order = self._begin_hashing(index)
 
@@ -94,6 +97,7 @@ class SegmentedFile:
             if in_order:
                 self._hashed += 1
                 self._hashing = False
+        return self._length(index)
 
     def _begin_hashing(self, index: int) -> bool:
         """Whether this segment is the next to be hashed, and so can be while it arrives."""

@@ -53,6 +53,12 @@ class Sender:
         self._parts = parts
         self._meter = meter
         self._stop = stop
+        self._lock = threading.Lock()
+        self.sent_bytes = 0  # that reached the store
+
+    def _sent(self, size: int) -> None:
+        with self._lock:
+            self.sent_bytes += size
 
     def pack(self, blobs: Sequence[Read]) -> None:
         """Send small files as one object. What was hashed is what is sent: it is in memory."""
@@ -92,6 +98,7 @@ class Sender:
         except OSError as error:
             raise storage_error(error) from error
         self._meter.add(bytes=read.size)
+        self._sent(read.size)
         self._calls.complete(self._upload, slot.id)
 
     def _deliver(self, new: dict[str, Any], content: _InMemory | _OnDisk) -> None:
@@ -122,6 +129,7 @@ class Sender:
         except OSError as error:
             raise storage_error(error) from error
         self._meter.add(bytes=content.size)
+        self._sent(content.size)
 
     def _whole(self, call: SignedCall, new: dict[str, Any], content: _InMemory | _OnDisk) -> None:
         """One PUT. Where the store does not check the content, we do."""
@@ -154,10 +162,12 @@ class Sender:
                 self._meter.add(bytes=len(chunk))
 
         try:
-            return self._store.put(call, counted())
+            tag = self._store.put(call, counted())
         except BaseException:
             self._meter.add(bytes=-sent)
             raise
+        self._sent(sent)
+        return tag
 
     def _in_parts(self, slot: ObjectSlot, content: _OnDisk) -> list[SentPart]:
         assert slot.part_size is not None

@@ -81,7 +81,7 @@ class Uploading:
         self._sends: dict[Future[None], Sequence[Read]] = {}
         self._under_way: set[Sha256] = set()
         self._held = 0
-        self._file_count = self._size = self._sent_files = self._sent_bytes = 0
+        self._file_count = self._size = self._new_files = self._new_bytes = 0
 
     def run(self) -> Uploaded:
         try:
@@ -103,9 +103,9 @@ class Uploading:
             id=committed.id,
             file_count=committed.file_count,
             size=committed.size,
-            sent_bytes=self._sent_bytes,
-            deduplicated_files=self._file_count - self._sent_files,
-            deduplicated_bytes=self._size - self._sent_bytes,
+            sent_bytes=self._sender.sent_bytes,
+            deduplicated_files=self._file_count - self._new_files,
+            deduplicated_bytes=self._size - self._new_bytes,
             resumed=self._session.resumed,
             left_out=tuple(self._left_out),
         )
@@ -258,8 +258,8 @@ class Uploading:
             future.result()
             for read in reads:
                 self._under_way.discard(read.sha256)
-                self._sent_files += 1
-                self._sent_bytes += read.size
+                self._new_files += 1
+                self._new_bytes += read.size
                 if read.data is not None:
                     self._held -= read.size
             self._meter.add(files=len(reads))

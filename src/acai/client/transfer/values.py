@@ -18,7 +18,11 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Uploaded:
-    """A committed upload. `sent_bytes` is what travelled: the rest was in the project already."""
+    """A committed upload.
+
+    `sent_bytes` is what travelled this time. What is `deduplicated` was in the project before,
+    or in this upload already: twice among its files, or sent before it was interrupted.
+    """
 
     id: str
     file_count: int

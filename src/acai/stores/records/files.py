@@ -73,14 +73,6 @@ def _select(source: Any) -> Select[Any]:
 
 _same_project = file_versions.c.project_id == files.c.project_id
 _versions = files.join(file_versions, and_(_same_project, file_versions.c.file_id == files.c.id))
-_latest = files.join(
-    file_versions,
-    and_(
-        _same_project,
-        file_versions.c.file_id == files.c.id,
-        file_versions.c.version == files.c.latest,
-    ),
-)
 
 
 def _row(row: Row[Any]) -> VersionRow:
@@ -151,8 +143,8 @@ def versions_of(tx: Transaction, path: str, *, before: int, limit: int) -> list[
 def under(tx: Transaction, prefix: str, *, after: str, limit: int) -> list[VersionRow]:
     """Latest versions of the visible files under a directory, by path, from beyond `after`."""
     low = max(prefix, after)
-    rows = tx.execute(
-        _select(_latest)
+    page = (
+        select(files)
         .where(
             mine(files),
             files.c.hidden.is_(False),
@@ -161,13 +153,13 @@ def under(tx: Transaction, prefix: str, *, after: str, limit: int) -> list[Versi
         .order_by(*paths.ordered(tx, files.c.path))
         .limit(limit)
     )
-    return [_row(row) for row in rows]
+    return sorted(_latest_of_page(tx, page), key=lambda row: row.path.encode())
 
 
 def files_in(tx: Transaction, directory: str, *, after: str, limit: int) -> list[VersionRow]:
     """Latest versions of the visible files right in a directory, by name."""
-    rows = tx.execute(
-        _select(_latest)
+    page = (
+        select(files)
         .where(
             mine(files),
             files.c.parent == directory_key(directory),
@@ -176,6 +168,40 @@ def files_in(tx: Transaction, directory: str, *, after: str, limit: int) -> list
         )
         .order_by(files.c.name)
         .limit(limit)
+    )
+    return sorted(_latest_of_page(tx, page), key=lambda row: row.path.encode())
+
+
+def _latest_of_page(tx: Transaction, page: Select[Any]) -> list[VersionRow]:
+    """A page of files joined with their latest versions: the page first, whatever the planner
+    believes of tables that have just grown."""
+    some = page.subquery()
+    rows = tx.execute(
+        select(
+            file_versions.c.id,
+            some.c.path,
+            file_versions.c.version,
+            some.c.latest,
+            some.c.hidden,
+            file_versions.c.size,
+            file_versions.c.sha256,
+            file_versions.c.content_type,
+            file_versions.c.created_at,
+            creator,
+        )
+        .select_from(
+            with_creator(
+                some.join(
+                    file_versions,
+                    and_(
+                        file_versions.c.file_id == some.c.id,
+                        file_versions.c.version == some.c.latest,
+                    ),
+                ),
+                file_versions,
+            )
+        )
+        .where(mine(file_versions))
     )
     return [_row(row) for row in rows]
 

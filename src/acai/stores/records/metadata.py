@@ -189,7 +189,7 @@ def as_number(value: MetadataValue) -> float:
     """How a value that is not a text is kept."""
     assert not isinstance(value, str)
     if isinstance(value, bool | int | float):
-        return float(value)
+        return float(value) + 0.0  # a negative zero would be two values to one database
     return float(to_microseconds(value))
 
 

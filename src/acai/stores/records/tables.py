@@ -50,6 +50,9 @@ def from_microseconds(value: int) -> datetime:
 # SQLite gives an INTEGER primary key its fast row id; PostgreSQL wants BIGINT.
 RowId = BigInteger().with_variant(Integer, "sqlite")
 
+# Names are listed in the order of their bytes, on every database.
+OrderedName = String(63).with_variant(String(63, collation="C"), "postgresql")
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -71,7 +74,7 @@ projects = Table(
     "projects",
     metadata,
     Column("id", RowId, primary_key=True),
-    Column("name", String(63), nullable=False, unique=True),
+    Column("name", OrderedName, nullable=False, unique=True),
     Column("created_at", Instant, nullable=False),
 )
 
@@ -81,7 +84,7 @@ users = Table(
     Column("id", RowId, primary_key=True),
     Column("public_id", String(32), nullable=False, unique=True),
     Column("project_id", ForeignKey("projects.id"), nullable=True),  # null: the global admin
-    Column("name", String(63), nullable=False),
+    Column("name", OrderedName, nullable=False),
     Column("role", String(16), nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("removed_at", Instant),

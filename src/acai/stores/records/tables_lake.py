@@ -45,6 +45,7 @@ class Digest(TypeDecorator[str]):
 Path = Text().with_variant(Text(collation="C"), "postgresql")
 Name = String(255).with_variant(String(255, collation="C"), "postgresql")
 SetName = String(128).with_variant(String(128, collation="C"), "postgresql")
+SetName = String(128).with_variant(String(128, collation="C"), "postgresql")
 # A directory's path in 16 bytes: a path may have 4,096 of them, and PostgreSQL indexes fewer.
 DirectoryKey = LargeBinary(16)
 
@@ -82,6 +83,8 @@ uploads = Table(
     Column("swept_at", Instant),
     Column("file_count", BigInteger, nullable=False, default=0),
     Column("size", BigInteger, nullable=False, default=0),
+    # The file versions that it made come right after this row.
+    Column("made_after", BigInteger, nullable=False, server_default="0"),
 )
 _pending = uploads.c.state == "pending"
 Index(
@@ -200,7 +203,7 @@ file_versions = Table(
     Column("content_type", String(255)),
     _reference("user_id"),
     Column("created_at", Instant, nullable=False),
-    _reference("upload_id", index=True),
+    _reference("upload_id"),
     UniqueConstraint("file_id", "version"),
     Index(None, "project_id", "id"),
     Index(None, "project_id", "created_at"),

@@ -42,6 +42,7 @@ class UploadRow:
     touched_at: datetime
     file_count: int
     size: int
+    made_after: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +131,7 @@ def _upload(row: Row[Any]) -> UploadRow:
         touched_at=row.touched_at,
         file_count=row.file_count,
         size=row.size,
+        made_after=row.made_after,
     )
 
 
@@ -282,6 +284,12 @@ def announced(tx: Transaction, upload: int) -> tuple[int, int]:
         ).where(mine(upload_files), upload_files.c.upload_id == upload)
     ).one()
     return int(row.files), int(row.size)
+
+
+def newest_version(tx: Transaction) -> int:
+    """The row of the project's newest file version; those of a commit come after it."""
+    found = tx.execute(select(func.max(file_versions.c.id)).where(mine(file_versions))).scalar()
+    return found or 0
 
 
 def prepare_commit(tx: Transaction, file_count: int) -> None:
@@ -496,6 +504,7 @@ def end(
     *,
     file_count: int = 0,
     size: int = 0,
+    made_after: int = 0,
 ) -> None:
     tx.execute(
         update(uploads)
@@ -506,5 +515,6 @@ def end(
             touched_at=now,
             file_count=file_count,
             size=size,
+            made_after=made_after,
         )
     )

@@ -8,6 +8,8 @@ down_revision = None
 
 _row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
+_name = sa.String(63).with_variant(sa.String(63, collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     op.create_table(
@@ -18,7 +20,7 @@ def upgrade() -> None:
     op.create_table(
         "projects",
         sa.Column("id", _row_id, primary_key=True),
-        sa.Column("name", sa.String(63), nullable=False, unique=True),
+        sa.Column("name", _name, nullable=False, unique=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
     )
     op.create_table(
@@ -26,7 +28,7 @@ def upgrade() -> None:
         sa.Column("id", _row_id, primary_key=True),
         sa.Column("public_id", sa.String(32), nullable=False, unique=True),
         sa.Column("project_id", _row_id, sa.ForeignKey("projects.id")),
-        sa.Column("name", sa.String(63), nullable=False),
+        sa.Column("name", _name, nullable=False),
         sa.Column("role", sa.String(16), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("removed_at", sa.BigInteger()),

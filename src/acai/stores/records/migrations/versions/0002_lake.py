@@ -63,9 +63,6 @@ def upgrade() -> None:
     op.create_index(
         op.f("ix_file_versions_project_id_id"), "file_versions", ["project_id", "id"], unique=False
     )
-    op.create_index(
-        op.f("ix_file_versions_upload_id"), "file_versions", ["upload_id"], unique=False
-    )
     op.create_table(
         "files",
         sa.Column("id", _row_id, nullable=False),
@@ -292,6 +289,7 @@ def upgrade() -> None:
         sa.Column("swept_at", sa.BigInteger(), nullable=True),
         sa.Column("file_count", sa.BigInteger(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("made_after", sa.BigInteger(), server_default="0", nullable=False),
         sa.ForeignKeyConstraint(
             ["project_id"], ["projects.id"], name=op.f("fk_uploads_project_id")
         ),
