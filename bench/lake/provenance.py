@@ -137,7 +137,7 @@ def measure(database: Database, count: int, pairs: PAIRS, peer: Peer | None) -> 
         with database.read(who.project) as tx:
             records.closure(tx, first + FAMILY - 1, back=True, limit=2**31, depth=None, bound=None)
 
-    whole = SetRef(name="S", version=FAMILY)
+    whole, descent = SetRef(name="S", version=FAMILY), SetRef(name="S", version=1)
     assert trace(whole, back, None) == FAMILY
     for round_ in ("without statistics", "after ANALYZE"):
         if round_ == "after ANALYZE":
@@ -152,7 +152,6 @@ def measure(database: Database, count: int, pairs: PAIRS, peer: Peer | None) -> 
         show("three hops back", timed(lambda: trace(some_ref(), back, 3), 100), unit)
         show("closure of 10,000, ids", timed(ids_only, 10), unit)
         show("closure of 10,000, with all facts", timed(lambda: trace(whole, back, None), 10), unit)
-        descent = SetRef(name="S", version=1)
         show("descent of 10,000", timed(lambda: trace(descent, forward, None), 10), unit)
         show(
             "ways between two, 5,000 apart",

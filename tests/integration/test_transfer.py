@@ -103,9 +103,9 @@ def tree(root: Path, *, seed: int = 1) -> dict[str, bytes]:
     content |= {
         "empty": b"",
         "deep/er/still/empty.txt": b"",
-        "twin-a": b"the same",
-        "deep/twin-b": b"the same",
-        "név with spaces @ 100%:3": b"odd name",
+        "twin-a": b"the same %d" % seed,
+        "deep/twin-b": b"the same %d" % seed,
+        "név with spaces @ 100%:3": b"odd name %d" % seed,
         "large.bin": rng.randbytes(9 * MIB),
         "large-twin.bin": b"",
         "medium.csv": rng.randbytes(3 * MIB),
@@ -127,7 +127,7 @@ def read_tree(root: Path) -> dict[str, bytes]:
 def test_there_and_back(lake: Client, below: str, tmp_path: Path) -> None:
     content = tree(tmp_path / "d", seed=hash(below))
     done = lake.upload(tmp_path / "d", below)
-    distinct = sum(map(len, set(content.values())))
+    distinct = sum(map(len, set(content.values())))  # the empty one counts for nothing
     assert (done.file_count, done.size) == (len(content), sum(map(len, content.values())))
     assert done.sent_bytes == distinct
     assert done.files is not None
@@ -167,7 +167,7 @@ def test_where_things_go(here: Client, below: str, tmp_path: Path) -> None:
 
     def paths(*args: object) -> list[str]:
         made = here.upload(*args).files  # type: ignore[arg-type]
-        return [file.path.removeprefix(below) for file in made or ()]
+        return sorted(file.path.removeprefix(below) for file in made or ())
 
     one, two, sub = (tmp_path / name for name in ("one.txt", "two.txt", "sub"))
     assert paths(one, below) == ["one.txt"]
@@ -395,24 +395,35 @@ def _slowed_once(patch: pytest.MonkeyPatch, kind: type, name: str) -> list[str]:
 
 DYING = """
 import os, signal, sys
+from importlib import import_module
 from acai.client.client import Client
 from acai.client.transfer.store import SharedStore
 
 SharedStore.find = staticmethod(lambda offered, *, write: None)
+verb, one, other, module, kind, name, turns = sys.argv[1:]
+kind = getattr(import_module(f"acai.client.transfer.{module}"), kind)
+act, left = getattr(kind, name), int(turns)
 
-def die_half_way(seen):
-    if seen.bytes > int(sys.argv[4]):
+def act_and_die(*args, **options):
+    global left
+    result = act(*args, **options)
+    left -= 1
+    if left <= 0:
         os.kill(os.getpid(), signal.SIGKILL)
+    return result
 
+setattr(kind, name, act_and_die)
 client = Client()
-what = client.upload if sys.argv[1] == "upload" else client.download
-what(sys.argv[2], sys.argv[3], on_progress=die_half_way)
+(client.upload if verb == "upload" else client.download)(one, other)
 """
 
 
-def die(running: RunningServer, verb: str, one: object, other: object, after: int) -> None:
+def die(
+    running: RunningServer, verb: str, one: object, other: object, after: str, turns: int
+) -> None:
+    """Run a transfer that is killed once it has done something so many times."""
     done = subprocess.run(
-        [sys.executable, "-c", DYING, verb, str(one), str(other), str(after)],
+        [sys.executable, "-c", DYING, verb, str(one), str(other), *after.split("."), str(turns)],
         env=clean_environment(running.home),
         capture_output=True,
         text=True,
@@ -433,23 +444,41 @@ def test_killed_upload_goes_on(
     running = request.getfixturevalue(f"{kind}_server")
     monkeypatch.setenv("ACAI_HOME", str(running.home))
     rng = random.Random(below)
-    sizes = {"many-0": 9 * MIB, "many-1": 10 * MIB, "many-2": 9 * MIB, "many-3": 8 * MIB}
-    sizes |= {"huge": 130 * MIB}
     (tmp_path / "d").mkdir()
-    for name, size in sizes.items():
-        (tmp_path / "d" / name).write_bytes(rng.randbytes(MIB) * (size // MIB) + name.encode())
-    total = sum(path.stat().st_size for path in (tmp_path / "d").iterdir())
-    die(running, "upload", tmp_path / "d", below, 110 * MIB)
+    for name in "abcdef":
+        (tmp_path / "d" / name).write_bytes(rng.randbytes(9 * MIB))
+    die(running, "upload", tmp_path / "d", below, "calls.TransferCalls.complete", 3)
     with from_another_host(), client_of(running) as lake:
         with pytest.raises(FileNotFound):
             next(lake.list_files(below))
         done = lake.upload(tmp_path / "d", below)
         assert done.resumed
-        assert done.size == total
-        assert done.sent_bytes < total - 32 * MIB
+        assert (done.file_count, done.size) == (6, 54 * MIB)
+        assert done.sent_bytes <= 27 * MIB
         assert {file.version for file in done.files or ()} == {1}
         lake.download(below, tmp_path / "out")
     assert read_tree(tmp_path / "out" / below.strip("/")) == read_tree(tmp_path / "d")
+
+
+@pytest.mark.parametrize("kind", ["local", "s3"])
+def test_killed_upload_in_parts_goes_on(
+    request: pytest.FixtureRequest,
+    kind: str,
+    below: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running = request.getfixturevalue(f"{kind}_server")
+    monkeypatch.setenv("ACAI_HOME", str(running.home))
+    huge = tmp_path / "huge"
+    huge.write_bytes(random.Random(below).randbytes(MIB) * 130 + b"end")
+    die(running, "upload", huge, below, "store.StoreCalls.put", 2)
+    with from_another_host(), client_of(running) as lake:
+        done = lake.upload(huge, below)
+        assert done.resumed
+        assert done.sent_bytes <= done.size - 2 * 32 * MIB
+        lake.download(f"{below}huge", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == huge.read_bytes()
 
 
 def test_killed_download_goes_on(
@@ -459,10 +488,10 @@ def test_killed_download_goes_on(
     (tmp_path / "huge").write_bytes(rng.randbytes(MIB) * 130 + b"end")
     http_lake.upload(tmp_path / "huge", below)
     out = tmp_path / "out"
-    die(local_server, "download", f"{below}huge", out, 70 * MIB)
+    die(local_server, "download", f"{below}huge", out, "segmented.SegmentedFile.fetch", 2)
     assert not out.exists()
     done = http_lake.download(f"{below}huge", out)
-    assert done.received_bytes < done.size - 32 * MIB
+    assert done.received_bytes <= done.size - 2 * 32 * MIB
     assert out.read_bytes() == (tmp_path / "huge").read_bytes()
 
 
@@ -472,9 +501,12 @@ def test_wrong_rest_of_a_download_is_dropped(
     (tmp_path / "huge").write_bytes(random.Random(below).randbytes(MIB) * 70)
     http_lake.upload(tmp_path / "huge", below)
     out = tmp_path / "out"
-    die(local_server, "download", f"{below}huge", out, 66 * MIB)
+    die(local_server, "download", f"{below}huge", out, "segmented.SegmentedFile.fetch", 2)
     (part,) = tmp_path.glob(".acai-*.part")
+    marks = part.read_bytes()[70 * MIB :]
+    first = marks.index(1)
     with part.open("r+b") as file:
+        file.seek(first * 32 * MIB)
         file.write(b"wrong")
     http_lake.download(f"{below}huge", out)
     assert out.read_bytes() == (tmp_path / "huge").read_bytes()

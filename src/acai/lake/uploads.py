@@ -39,6 +39,7 @@ from acai.model.ids import Sha256, public_id, random_word
 from acai.model.paths import validate_path
 from acai.stores.objects.base import Multipart, Part, SignedRequest, SigningStore, part_size_for
 from acai.stores.records import files as file_records
+from acai.stores.records import publishing
 from acai.stores.records import uploads as records
 from acai.stores.records.database import Database, Transaction
 
@@ -285,7 +286,7 @@ class Uploads:
             if session.state is UploadState.COMMITTED:
                 return self._value(session)
             _check_pending(session)
-            count, size = records.announced(tx, session.id)
+            count, size = publishing.announced(tx, session.id)
             if count == 0:
                 raise InvalidInput("the upload holds no file; announce some, or abort it")
             if count != file_count:
@@ -295,10 +296,10 @@ class Uploads:
                     found=count,
                     expected=file_count,
                 )
-            records.prepare_commit(tx, count)
-            newest = records.newest_version(tx)
-            records.publish_blobs(tx, session.id)
-            lacking = records.first_without_bytes(tx, session.id)
+            publishing.prepare_commit(tx, count)
+            newest = publishing.newest_version(tx)
+            publishing.publish_blobs(tx, session.id)
+            lacking = publishing.first_without_bytes(tx, session.id)
             if lacking is not None:
                 raise UploadIncomplete(
                     f"the bytes of {lacking} have not arrived; send them", path=lacking
@@ -319,22 +320,22 @@ class Uploads:
     def _publish(
         self, tx: Transaction, session: int, caller: Principal, now: datetime, count: int
     ) -> None:
-        directories = records.directories_of(tx, session)
-        blocked = records.file_in_the_way(tx, directories)
+        directories = publishing.directories_of(tx, session)
+        blocked = publishing.file_in_the_way(tx, directories)
         if blocked is None:
-            blocked = records.directory_in_the_way(tx, session)
+            blocked = publishing.directory_in_the_way(tx, session)
         if blocked is not None:
             raise PathConflict(
                 f"{blocked} would be a file and a directory at once;"
                 f" choose another path, or remove the one that is there with `acai file rm`",
                 path=blocked,
             )
-        records.publish_files(tx, session, caller.user_id, now, file_count=count)
+        publishing.publish_files(tx, session, caller.user_id, now, file_count=count)
         # A session may itself hold both /a and /a/b; its own files are visible by now.
-        blocked = records.file_in_the_way(tx, directories)
+        blocked = publishing.file_in_the_way(tx, directories)
         if blocked is not None:
             raise PathConflict(f"the upload has {blocked} as a file and as a directory")
-        records.publish_directories(tx, directories)
+        publishing.publish_directories(tx, directories)
 
     def abort(self, caller: Principal, upload: str) -> Upload:
         """End the session without a trace in any listing; a second abort changes nothing."""

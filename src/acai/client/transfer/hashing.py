@@ -118,6 +118,19 @@ def _hash(
     return Sha256(whole.hexdigest()), tuple(parts), size
 
 
+def unreadable(found: Found) -> str | None:
+    """Why a file cannot be read; None if it seems that it can."""
+    try:
+        descriptor = os.open(found.local, _FLAGS)
+        try:
+            os.read(descriptor, 1)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return reason_of(error)
+    return None
+
+
 def hash_file(path: str, stop: threading.Event | None = None) -> Sha256:
     """The checksum of a file that nobody else writes. Raises OSError."""
     descriptor = os.open(path, _FLAGS)

@@ -24,6 +24,7 @@ from acai.client.transfer.hashing import (
     Unreadable,
     hash_large,
     read_small,
+    unreadable,
 )
 from acai.client.transfer.packs import MIB, Packer
 from acai.client.transfer.progress import Meter
@@ -113,7 +114,8 @@ class Uploading:
     def _transfer(self) -> None:
         for files in self._chunks():
             if self._problems:
-                continue  # it cannot succeed; only find out what else is wrong
+                self._probe(files)  # it cannot succeed; only find out what else is wrong
+                continue
             self._start_reading(files)
             while self._reads and self._reads[0].done():
                 self._take(self._reads.popleft().result())
@@ -131,6 +133,12 @@ class Uploading:
         while self._sends:
             self._reap(block=True)
         self._note_oddities()
+
+    def _probe(self, files: Sequence[Found]) -> None:
+        for found in files:
+            reason = unreadable(found)
+            if reason is not None:
+                self._fail(found.local, reason)
 
     def _chunks(self) -> Iterator[list[Found]]:
         """Small files in groups, each large one by itself."""

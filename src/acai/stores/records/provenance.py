@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, bindparam, func, literal, select
+from sqlalchemy import BigInteger, ColumnElement, any_, bindparam, func, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.sql.selectable import CTE
 
 from acai.model.provenance import Action
 from acai.stores.records import sets as set_records
@@ -76,20 +75,17 @@ def closure(
         first.append(literal(0, BigInteger).label("depth"))
     reached = select(*first).cte("reached", recursive=True)
     step: list[ColumnElement[Any]] = [far]
-    conditions: list[ColumnElement[bool]] = [mine(edges), near == reached.c.id]
+    conditions: list[ColumnElement[bool]] = [mine(edges)]
     if depth is not None:
         step.append(reached.c.depth + 1)
         conditions.append(reached.c.depth < depth)
     if bound is not None:
         conditions.append(far >= bound if back else far <= bound)
-    reached = reached.union(select(*step).select_from(_joined_by_index(reached)).where(*conditions))
+    walked = reached.join(edges, near == reached.c.id)
+    reached = reached.union(select(*step).select_from(walked).where(*conditions))
     _use_indexes(tx)
     rows = tx.execute(select(reached.c.id).limit(limit))
     return list(dict.fromkeys(row.id for row in rows))
-
-
-def _joined_by_index(reached: CTE) -> Any:
-    return reached.join(edges, literal(True))
 
 
 def _use_indexes(tx: Transaction) -> None:
@@ -120,24 +116,19 @@ def neighbours(tx: Transaction, start: int, *, back: bool, limit: int) -> list[i
 
 def edges_into(tx: Transaction, ids: Collection[int]) -> list[EdgeRow]:
     """The edges that lead to these set versions, by target and source."""
-    wanted = _relation(tx, ids)
-    _use_indexes(tx)
     rows = tx.execute(
         select(*_EDGE)
-        .select_from(wanted.join(edges, edges.c.target_id == wanted.c.value))
-        .where(mine(edges))
+        .where(mine(edges), _among(tx, edges.c.target_id, ids))
         .order_by(edges.c.target_id, edges.c.source_id)
     )
     return [EdgeRow._make(row) for row in rows]
 
 
 def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetRow]:
-    wanted = _relation(tx, ids)
-    _use_indexes(tx)
     rows = tx.execute(
         set_records.rows()
         .where(mine(set_versions), mine(sets))
-        .where(set_versions.c.id == wanted.c.value)
+        .where(_among(tx, set_versions.c.id, ids))
     )
     return {row.id: set_records.row_of(row) for row in rows}
 
@@ -165,11 +156,9 @@ def around(tx: Transaction, path: str, *, before: int, limit: int) -> list[SetRo
     return [set_records.row_of(row) for row in rows]
 
 
-def _relation(tx: Transaction, ids: Collection[int]) -> Any:
-    """Ids as a relation with the column `value`, by one parameter however many they are."""
-    if tx.dialect == "sqlite":
-        text = "[" + ",".join(map(str, ids)) + "]"
-        return func.json_each(bindparam(None, text)).table_valued("value", name="wanted")
-    array: Sequence[int] = list(ids)
-    unnested = func.unnest(bindparam(None, array, type_=ARRAY(BigInteger)))
-    return unnested.table_valued("value", name="wanted").render_derived()
+def _among(tx: Transaction, column: ColumnElement[Any], ids: Collection[int]) -> Any:
+    """Whether a column is one of these ids, by one parameter however many they are."""
+    if tx.dialect == "postgresql":
+        return column == any_(bindparam(None, list(ids), type_=ARRAY(BigInteger)))
+    text = "[" + ",".join(map(str, ids)) + "]"
+    return column.in_(select(func.json_each(bindparam(None, text)).table_valued("value").c.value))
