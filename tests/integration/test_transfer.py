@@ -476,7 +476,7 @@ def test_killed_upload_in_parts_goes_on(
     with from_another_host(), client_of(running) as lake:
         done = lake.upload(huge, below)
         assert done.resumed
-        assert done.sent_bytes <= done.size - 2 * 32 * MIB
+        assert done.sent_bytes <= done.size - 32 * MIB  # the other part may be the short last one
         lake.download(f"{below}huge", tmp_path / "back")
     assert (tmp_path / "back").read_bytes() == huge.read_bytes()
 
@@ -491,7 +491,7 @@ def test_killed_download_goes_on(
     die(local_server, "download", f"{below}huge", out, "segmented.SegmentedFile.fetch", 2)
     assert not out.exists()
     done = http_lake.download(f"{below}huge", out)
-    assert done.received_bytes <= done.size - 2 * 32 * MIB
+    assert done.received_bytes <= done.size - 32 * MIB
     assert out.read_bytes() == (tmp_path / "huge").read_bytes()
 
 

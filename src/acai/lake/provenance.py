@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from acai.lake import tree
 from acai.lake.files import Files
@@ -12,7 +12,6 @@ from acai.lake.specs import find_set, not_in_set, root_of
 from acai.lake.tree.nodes import read_nodes
 from acai.model.identity import Principal
 from acai.model.provenance import (
-    Action,
     Direction,
     Edge,
     GraphNode,
@@ -60,7 +59,7 @@ class Provenance:
                 complete = complete or max(depths.values()) > depth
                 found = {id_ for id_ in ids if depths[id_] <= depth}
                 rows = [r for r in rows if r.source_id in found and r.target_id in found]
-            values = {id_: row.value() for id_, row in records.nodes(tx, found).items()}
+            values = records.nodes(tx, found)
         order = sorted(values, key=lambda id_: (depths[id_], id_))
         return Trace(
             direction=direction,
@@ -78,7 +77,7 @@ class Provenance:
             rows = records.edges_into(tx, [row.id for row in page])
             known = {row.id: row.value() for row in page}
             older = {row.source_id for row in rows} - known.keys()
-            values = {**known, **_values(tx, older)}
+            values = {**known, **records.nodes(tx, older)}
         into: dict[int, list[Edge]] = defaultdict(list)
         for row, edge in zip(rows, _edges(rows, values), strict=True):
             into[row.target_id].append(edge)
@@ -99,7 +98,7 @@ class Provenance:
             if last not in depths:
                 return PathBetween(shortest=(), nodes=(), edges=())
             rows = [row for row in rows if row.source_id in depths]
-            values = _values(tx, depths)
+            values = records.nodes(tx, depths)
         return PathBetween(
             shortest=tuple(values[id_].id for id_ in _shortest(first, last, rows, depths)),
             nodes=tuple(values[id_] for id_ in sorted(values)),
@@ -152,8 +151,8 @@ def _closure(
 def _depths(start: int, rows: Iterable[records.EdgeRow], back: bool) -> dict[int, int]:
     """Steps from the start to every set that these edges lead to."""
     following: dict[int, list[int]] = defaultdict(list)
-    for row in rows:
-        near, far = (row.target_id, row.source_id) if back else (row.source_id, row.target_id)
+    for source, target, *_ in rows:
+        near, far = (target, source) if back else (source, target)
         following[near].append(far)
     depths = {start: 0}
     queue = deque([start])
@@ -180,20 +179,16 @@ def _shortest(
     return way[::-1]
 
 
-def _values(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
-    return {id_: row.value() for id_, row in records.nodes(tx, ids).items()} if ids else {}
-
-
 def _edges(rows: Iterable[records.EdgeRow], values: Mapping[int, SetVersion]) -> list[Edge]:
     return [
         Edge(
-            source=values[row.source_id].id,
-            target=values[row.target_id].id,
-            action=Action(row.action),
+            source=values[source].id,
+            target=values[target].id,
+            action=action,
             job=None,
-            create_time=row.created_at,
+            create_time=created_at,
         )
-        for row in rows
+        for source, target, action, _, created_at in rows
     ]
 
 

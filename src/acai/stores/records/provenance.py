@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import datetime
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, any_, bindparam, func, literal, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    any_,
+    bindparam,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from acai.model.provenance import Action
+from acai.model.sets import SetVersion
 from acai.stores.records import sets as set_records
+from acai.stores.records.creators import creator
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine
 from acai.stores.records.sets import SetRow
+from acai.stores.records.tables import from_microseconds
 from acai.stores.records.tables_lake import edges, set_versions, sets
 
 
 class EdgeRow(NamedTuple):
     source_id: int
     target_id: int
-    action: str
+    action: Action
     job_id: int | None
     created_at: datetime
 
 
+# A closure is tens of thousands of rows. They are fetched at once and read by position, and a
+# time is decoded once for all edges that share it: a third of the time that rows by name take.
 _EDGE = (
     edges.c.source_id,
     edges.c.target_id,
     edges.c.action,
     edges.c.job_id,
-    edges.c.created_at,
+    type_coerce(edges.c.created_at, BigInteger),
 )
+_NODE = (
+    set_versions.c.id,
+    sets.c.name,
+    set_versions.c.version,
+    set_versions.c.content,
+    set_versions.c.file_count,
+    set_versions.c.size,
+    creator,
+    type_coerce(set_versions.c.created_at, BigInteger),
+    set_versions.c.removed_at,
+)
+_ACTIONS = {action.value: action for action in Action}
+_EPOCH = from_microseconds(0)
 
 
 def add(
@@ -84,8 +111,8 @@ def closure(
     walked = reached.join(edges, near == reached.c.id)
     reached = reached.union(select(*step).select_from(walked).where(*conditions))
     _use_indexes(tx)
-    rows = tx.execute(select(reached.c.id).limit(limit))
-    return list(dict.fromkeys(row.id for row in rows))
+    rows = tx.execute(select(reached.c.id).limit(limit)).all()
+    return list(dict.fromkeys(id_ for (id_,) in rows))
 
 
 def _use_indexes(tx: Transaction) -> None:
@@ -116,21 +143,44 @@ def neighbours(tx: Transaction, start: int, *, back: bool, limit: int) -> list[i
 
 def edges_into(tx: Transaction, ids: Collection[int]) -> list[EdgeRow]:
     """The edges that lead to these set versions, by target and source."""
-    rows = tx.execute(
+    rows: Sequence[Any] = tx.execute(
         select(*_EDGE)
         .where(mine(edges), _among(tx, edges.c.target_id, ids))
         .order_by(edges.c.target_id, edges.c.source_id)
-    )
-    return [EdgeRow._make(row) for row in rows]
+    ).all()
+    times = _times(row[4] for row in rows)
+    return [
+        EdgeRow(source, target, _ACTIONS[action], job, times[time])
+        for source, target, action, job, time in rows
+    ]
 
 
-def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetRow]:
-    rows = tx.execute(
-        set_records.rows()
+def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
+    """These set versions, removed ones too, by their row ids."""
+    rows: Sequence[Any] = tx.execute(
+        set_records.joined(*_NODE)
         .where(mine(set_versions), mine(sets))
         .where(_among(tx, set_versions.c.id, ids))
-    )
-    return {row.id: set_records.row_of(row) for row in rows}
+    ).all()
+    times = _times(row[7] for row in rows)
+    return {
+        id_: SetVersion(
+            name=name,
+            version=version,
+            file_count=file_count,
+            size=size,
+            hash=content.hex(),
+            creator=made_by,
+            create_time=times[time],
+            id=f"set:{name}:{version}",
+            removed=removed is not None,
+        )
+        for id_, name, version, content, file_count, size, made_by, time, removed in rows
+    }
+
+
+def _times(given: Iterable[int]) -> dict[int, datetime]:
+    return {time: _EPOCH + timedelta(microseconds=time) for time in set(given)}
 
 
 def node_page(tx: Transaction, *, after: int, limit: int) -> list[SetRow]:

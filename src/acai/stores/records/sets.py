@@ -102,9 +102,14 @@ _joined = set_versions.join(
 _shown = set_versions.c.removed_at.is_(None)
 
 
+def joined(*columns: ColumnElement[Any]) -> Select[Any]:
+    """Columns of set versions, their sets and who made them; still without a condition."""
+    return select(*columns).select_from(with_creator(_joined, set_versions))
+
+
 def rows() -> Select[Any]:
     """Set versions with what a SetRow has; a condition on the project is still to be added."""
-    return select(
+    return joined(
         set_versions.c.id,
         sets.c.name,
         set_versions.c.version,
@@ -115,7 +120,7 @@ def rows() -> Select[Any]:
         set_versions.c.created_at,
         set_versions.c.removed_at,
         creator,
-    ).select_from(with_creator(_joined, set_versions))
+    )
 
 
 def row_of(row: Row[Any]) -> SetRow:
