@@ -1,16 +1,19 @@
-"""Uploads and downloads beside other tools and beside what the machine can do.
+"""Uploads and downloads beside plain S3 clients, dvc, mlflow and cp, in one run.
 
-    python bench/lake/transfer.py [--small 2000,20000] [--large 4x256] [--peers PYTHON]
+    python bench/lake/transfer.py [--files 2000 20000] [--large-mb 256] [--no-peers] [--only small]
 
-Small files (8 KB each) and large ones go to a real S3 server (SeaweedFS) and to a directory.
-`--peers` names a Python that has `dvc[s3]` and `mlflow` with boto3; without it they are left
-out. Every contender runs in a process of its own, which tells its time and its memory; the
-acai server runs beside it, as it would. Prints ratios: the machine decides the rest.
+A real S3 server (SeaweedFS) and two acai servers run as processes of their own: one stores in
+S3, one in a directory. Each measurement is a process too, and times only the transfer, not the
+start of the interpreter. Every round has files with new content, as acai sends none twice. dvc
+and mlflow are installed into an environment below the user's cache, and move 2,000 files only:
+their rate does not depend on the number.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import hashlib
 import json
 import os
 import random
@@ -22,278 +25,438 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from datetime import timedelta
+from http.client import HTTPConnection
 from pathlib import Path
+from threading import local
 from typing import Any
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-BUCKET = "bench"
-THREADS = 16
+sys.path.insert(0, str(ROOT / "src"))
+
+PEERS = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acai-bench" / "peers"
+PEER_PACKAGES = ["dvc[s3]>=3.50", "mlflow>=2.15", "boto3"]
+SMALL = 8192
+PEER_FILES = 2000
+WITHIN = 900  # seconds for one measurement
+MIB = 1024 * 1024
 
 
-def make_files(place: Path, count: int, size: int) -> None:
-    choose = random.Random(count)
+def make_small(directory: Path, count: int, seed: int) -> None:
+    rng = random.Random(seed)
     for number in range(count):
-        target = place / f"d{number % 50:02}" / f"f{number:05}.bin"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as out:
-            for start in range(0, size, 1 << 20):
-                out.write(choose.randbytes(min(1 << 20, size - start)))
+        if number % 1000 == 0:
+            below = directory / f"{number // 1000:04d}"
+            below.mkdir(parents=True)
+        (below / f"{number:06d}.bin").write_bytes(rng.randbytes(SMALL))
 
 
-def child(name: str, *words: str) -> None:
-    """Run one contender in this process, and print what it took, imports apart."""
-    import acai.client.client
-    import acai.client.transfer.download
-    import acai.client.transfer.upload
-    import obstore.store  # noqa: F401  all are loaded before the clock starts
-
-    started = time.perf_counter()
-    note = CONTENDERS[name](*words)
-    seconds = time.perf_counter() - started
-    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(json.dumps({"seconds": seconds, "rss": rss, "note": note}))
+def make_large(directory: Path, megabytes: int, seed: int) -> None:
+    directory.mkdir(parents=True)
+    for number in range(4):
+        rng = random.Random(seed * 10 + number)
+        with (directory / f"{number}.bin").open("wb") as out:
+            for _ in range(megabytes):
+                out.write(rng.randbytes(1_000_000))
 
 
-def acai_up(source: str, remote: str) -> None:
+def files_of(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.rglob("*") if path.is_file())
+
+
+def acai_up(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
     from acai.client.client import Client
 
-    with Client() as client:
-        client.upload(source, remote)
+    client = Client(about["server"], about["token"])
+    client.whoami()
+    return lambda: _ignore(client.upload(directory, about["key"], list_up_to=0))
 
 
-def acai_down(remote: str, target: str) -> None:
+def acai_down(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
     from acai.client.client import Client
 
-    with Client() as client:
-        client.download(remote, target)
+    client = Client(about["server"], about["token"])
+    client.whoami()
+    return lambda: _ignore(client.download(about["key"], directory))
 
 
-def _store() -> Any:
+def _ignore(_: object) -> None:
+    pass
+
+
+def cp(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    target = about["target"]
+    return lambda: _ignore(subprocess.run(["cp", "-r", str(directory), target], check=True))
+
+
+def cp_and_hash(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    def act() -> None:
+        subprocess.run(["cp", "-r", str(directory), about["target"]], check=True)
+        for path in files_of(directory):
+            with path.open("rb") as file:
+                hashlib.file_digest(file, "sha256").hexdigest()
+
+    return act
+
+
+def _obstore(about: dict[str, Any]) -> Any:
     from obstore.store import S3Store
 
     return S3Store(
-        BUCKET,
-        endpoint=os.environ["AWS_ENDPOINT_URL"],
+        about["bucket"],
+        endpoint=about["endpoint"],
+        access_key_id=about["access_key"],
+        secret_access_key=about["secret_key"],
         region="us-east-1",
         virtual_hosted_style_request=False,
-        client_options={"allow_http": True},
+        client_options={"allow_http": True, "timeout": "600s"},
     )
 
 
-def obstore_up(source: str, prefix: str) -> None:
-    """One request a file, sixteen at once: the best client of that kind."""
+async def _at_once(most: int, tasks: Iterator[Any]) -> None:
+    gate = asyncio.Semaphore(most)
+
+    async def one(task: Any) -> None:
+        async with gate:
+            await task
+
+    await asyncio.gather(*(one(task) for task in tasks))
+
+
+def obstore_up(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
     import obstore
 
-    store = _store()
-    files = [path for path in Path(source).rglob("*") if path.is_file()]
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda p: obstore.put(store, prefix + str(p.relative_to(source)), p), files))
+    bucket = _obstore(about)
+    paths = files_of(directory)
+    at_once = 4 if about["large"] else 32
+
+    async def put(path: Path) -> None:
+        body = path if about["large"] else path.read_bytes()
+        await obstore.put_async(bucket, f"{about['key']}{path.relative_to(directory)}", body)
+
+    return lambda: asyncio.run(_at_once(at_once, (put(path) for path in paths)))
 
 
-def obstore_down(prefix: str, target: str) -> None:
+def obstore_down(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
     import obstore
 
-    store = _store()
-    keys = [row["path"] for page in obstore.list(store, prefix) for row in page]
+    bucket = _obstore(about)
+    directory.mkdir(parents=True)
 
-    def fetch(key: str) -> None:
-        out = Path(target) / key
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with out.open("wb") as file:
-            for chunk in obstore.get(store, key).stream(min_chunk_size=1 << 20):
-                file.write(chunk)
+    async def get(name: str) -> None:
+        answer = await obstore.get_async(bucket, about["key"] + name)
+        target = directory / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as out:
+            async for chunk in answer.stream(min_chunk_size=MIB):
+                out.write(chunk)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(fetch, keys))
-
-
-def copy_and_hash(source: str, target: str) -> None:
-    """What any tool must do at least: read, hash, write."""
-    import hashlib
-
-    shutil.copytree(source, target)
-    for path in Path(source).rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                hashlib.file_digest(file, "sha256")
+    at_once = 4 if about["large"] else 32
+    return lambda: asyncio.run(_at_once(at_once, (get(name) for name in about["names"])))
 
 
-CONTENDERS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (acai_up, acai_down, obstore_up, obstore_down, copy_and_hash)
+def _signed(about: dict[str, Any], method: str, keys: list[str]) -> list[str]:
+    import obstore
+
+    bucket = _obstore(about)
+    whole = timedelta(hours=1)
+    return [obstore.sign(bucket, method, key, whole) for key in keys]  # type: ignore[call-overload]
+
+
+class _Connections(local):
+    def __init__(self) -> None:
+        self.open: HTTPConnection | None = None
+
+    def to(self, endpoint: str) -> HTTPConnection:
+        if self.open is None:
+            self.open = HTTPConnection(urlsplit(endpoint).netloc, timeout=600, blocksize=MIB)
+        return self.open
+
+
+def _on_threads(count: int, act: Callable[[Any], None], items: list[Any]) -> None:
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(act, items))
+
+
+def plain_up(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    """Signed URLs, threads, http.client: no checksum, one request for each file."""
+    paths = files_of(directory)
+    keys = [f"{about['key']}{path.relative_to(directory)}" for path in paths]
+    urls = _signed(about, "PUT", keys)
+    connections = _Connections()
+
+    def put(pair: tuple[str, Path]) -> None:
+        url, path = pair
+        connection = connections.to(about["endpoint"])
+        with path.open("rb") as body:
+            length = str(path.stat().st_size)
+            connection.request("PUT", url, body, {"content-length": length})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200, answer.status
+
+    threads = 4 if about["large"] else 8
+    return lambda: _on_threads(threads, put, list(zip(urls, paths, strict=True)))
+
+
+def plain_down(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    import urllib3
+
+    names = about["names"]
+    urls = _signed(about, "GET", [about["key"] + name for name in names])
+    pool = urllib3.PoolManager(maxsize=8)
+
+    def get(pair: tuple[str, str]) -> None:
+        url, name = pair
+        target = directory / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        answer = pool.request("GET", url, preload_content=False)
+        assert answer.status == 200, answer.status
+        with target.open("wb") as out:
+            for chunk in answer.stream(MIB):
+                out.write(chunk)
+        answer.release_conn()
+
+    threads = 4 if about["large"] else 8
+    return lambda: _on_threads(threads, get, list(zip(urls, names, strict=True)))
+
+
+def mlflow_up(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    import mlflow
+
+    mlflow.set_tracking_uri(f"sqlite:///{about['work']}/mlflow.db")
+    place = f"s3://{about['bucket']}/mlflow"
+    mlflow.set_experiment(experiment_id=mlflow.create_experiment("bench", place))
+    mlflow.start_run()
+    return lambda: mlflow.log_artifacts(str(directory))
+
+
+def dvc_up(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    work = Path(about["work"]) / "dvc"
+    work.mkdir()
+    shutil.copytree(directory, work / "data")
+    bench = Path(sys.executable).parent / "dvc"
+
+    def dvc(*words: str) -> None:
+        subprocess.run([str(bench), "-q", *words], cwd=work, check=True)
+
+    dvc("init", "--no-scm")
+    dvc("remote", "add", "-d", "s3", f"s3://{about['bucket']}/dvc")
+    dvc("remote", "modify", "s3", "endpointurl", about["endpoint"])
+    dvc("add", "data")
+    return lambda: dvc("push")
+
+
+WORKERS = {
+    each.__name__: each
+    for each in (
+        acai_up,
+        acai_down,
+        cp,
+        cp_and_hash,
+        obstore_up,
+        obstore_down,
+        plain_up,
+        plain_down,
+        mlflow_up,
+        dvc_up,
+    )
 }
-MLFLOW = """
-import json, sys, time, mlflow
-place, source = sys.argv[1:]
-mlflow.set_tracking_uri("sqlite:///" + place + "/mlflow.db")
-mlflow.create_experiment("b", artifact_location="s3://bench/mlflow"); mlflow.set_experiment("b")
-with mlflow.start_run():
-    started = time.perf_counter(); mlflow.log_artifacts(source)
-    print(json.dumps({"seconds": time.perf_counter() - started, "rss": 0}))
-"""
 
 
-def run(environment: dict[str, str], name: str, *words: str) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, __file__, "--child", name, *words],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"{name} failed: {done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
-
-
-def dvc_push(peers: Path, environment: dict[str, str], place: Path, source: Path) -> float:
-    work = place / "dvc"
-    work.mkdir()
-    shutil.copytree(source, work / "data")
-    # dvc finds its S3 client in the environment of the Python that it runs in.
-    dvc = [str(peers), "-m", "dvc"]
-
-    def step(*words: str) -> None:
-        subprocess.run([*dvc, *words], cwd=work, env=environment, check=True, capture_output=True)
-
-    step("init", "--no-scm")
-    step("remote", "add", "-d", "s3", f"s3://{BUCKET}/dvc-{random.random()}")
-    step("remote", "modify", "s3", "endpointurl", environment["AWS_ENDPOINT_URL"])
-    step("add", "data")
+def work(name: str, directory: Path, about: dict[str, Any]) -> None:
+    act = WORKERS[name](directory, about)
+    before = resource.getrusage(resource.RUSAGE_SELF)
     started = time.perf_counter()
-    step("push")
-    spent = time.perf_counter() - started
-    shutil.rmtree(work)
-    return spent
+    act()
+    seconds = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "rss": after.ru_maxrss / 1024}))
 
 
-def mlflow_log(peers: Path, environment: dict[str, str], place: Path, source: Path) -> float:
-    work = place / "mlflow"
-    work.mkdir()
-    more = {"MLFLOW_S3_ENDPOINT_URL": environment["AWS_ENDPOINT_URL"]}
-    done = subprocess.run(
-        [str(peers), "-c", MLFLOW, str(work), str(source)],
-        env={**environment, **more},
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    shutil.rmtree(work)
-    seconds: float = json.loads(done.stdout.strip().splitlines()[-1])["seconds"]
-    return seconds
+class Bench:
+    def __init__(self, place: Path, about: dict[str, Any]) -> None:
+        self.place = place
+        self.about = about
 
-
-@contextmanager
-def platform(
-    place: Path, name: str, storage: str, environment: dict[str, str]
-) -> Iterator[dict[str, str]]:
-    from servers.acai_up import acai_up, clean_environment
-
-    home = place / name
-    more = {**environment, **({"ACAI_STORAGE": storage} if storage else {})}
-    with acai_up(home, more):
-        yield clean_environment(home, **environment)
-
-
-def line(name: str, value: float, unit: str, ours: float, note: str = "") -> None:
-    ratio = f"{ours / value:8.2f}x" if value else ""
-    print(f"  {name:44}{value:10,.0f} {unit}{ratio:>10}  {note}", flush=True)
-
-
-def small(
-    place: Path, count: int, environment: dict[str, str], peers: Path | None, s3: str
-) -> None:
-    source = place / f"small-{count}"
-    make_files(source, count, 8192)
-    print(f"\n{count:,} files of 8 KB, files/s (and acai's rate as a multiple of it)")
-    with platform(place, f"s3-{count}", s3, environment) as env:
-        up = run(env, "acai_up", str(source), "/small/")
-        down = run(env, "acai_down", "/small/", str(place / f"out-{count}"))
-    ours_up, ours_down = count / up["seconds"], count / down["seconds"]
-    line("acai to S3", ours_up, "files/s", ours_up, f"{up['rss']:.0f} MB")
-    one = run(environment, "obstore_up", str(source), f"one-{count}/")
-    line("one request a file (obstore) to S3", count / one["seconds"], "files/s", ours_up)
-    if peers is not None:
-        line("dvc push", count / dvc_push(peers, environment, place, source), "files/s", ours_up)
-        if count <= 2000:
-            spent = mlflow_log(peers, environment, place, source)
-            line("mlflow.log_artifacts", count / spent, "files/s", ours_up)
-    line("acai from S3", ours_down, "files/s", ours_down)
-    one = run(environment, "obstore_down", f"one-{count}/", str(place / f"one-out-{count}"))
-    line("one request a file (obstore) from S3", count / one["seconds"], "files/s", ours_down)
-    with platform(place, f"local-{count}", "", environment) as env:
-        up = run(env, "acai_up", str(source), "/small/")
-        down = run(env, "acai_down", "/small/", str(place / f"out-local-{count}"))
-    ours_up, ours_down = count / up["seconds"], count / down["seconds"]
-    line("acai to a directory", ours_up, "files/s", ours_up)
-    limit = run(environment, "copy_and_hash", str(source), str(place / f"copy-{count}"))
-    line("limit: cp -r and SHA-256", count / limit["seconds"], "files/s", ours_up)
-    line("acai from a directory", ours_down, "files/s", ours_down)
-    line("limit: cp -r and SHA-256", count / limit["seconds"], "files/s", ours_down)
-
-
-def large(place: Path, count: int, megabytes: int, environment: dict[str, str], s3: str) -> None:
-    source = place / "large"
-    make_files(source, count, megabytes * 1_000_000)
-    total = count * megabytes
-    print(f"\n{count} files of {megabytes} MB, MB/s (and acai's rate as a multiple of it)")
-    rates: dict[str, list[float]] = {}
-    rss: list[float] = []
-    for turn in range(2):
-        with platform(place, f"s3-large-{turn}", s3, environment) as env:
-            up = run(env, "acai_up", str(source), "/large/")
-            down = run(env, "acai_down", "/large/", str(place / f"large-out-{turn}"))
-        rss += [up["rss"], down["rss"]]
-        other_up = run(environment, "obstore_up", str(source), f"large-{turn}/")
-        other_down = run(
-            environment, "obstore_down", f"large-{turn}/", str(place / f"large-other-{turn}")
+    def run(
+        self, name: str, directory: Path, python: str = sys.executable, **more: Any
+    ) -> dict[str, float] | None:
+        given = json.dumps({**self.about, **more})
+        environment = {
+            **os.environ,
+            "AWS_ACCESS_KEY_ID": self.about["access_key"],
+            "AWS_SECRET_ACCESS_KEY": self.about["secret_key"],
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "MLFLOW_S3_ENDPOINT_URL": self.about["endpoint"],
+            "AWS_ENDPOINT_URL": self.about["endpoint"],
+            "DVC_NO_ANALYTICS": "1",
+        }
+        done = subprocess.run(
+            [python, __file__, "--worker", name, str(directory), given],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=WITHIN,
+            check=False,
         )
-        for name, took in (("up", up), ("down", down), ("oup", other_up), ("odown", other_down)):
-            rates.setdefault(name, []).append(total / took["seconds"])
-        for made in place.glob("large-o*"):
-            shutil.rmtree(made)
-    best = {name: max(found) for name, found in rates.items()}
-    line("acai to S3", best["up"], "MB/s", best["up"], f"peak {max(rss):.0f} MB of memory")
-    line("obstore to S3", best["oup"], "MB/s", best["up"])
-    line("acai from S3", best["down"], "MB/s", best["down"])
-    line("obstore from S3", best["odown"], "MB/s", best["down"])
+        if done.returncode:
+            print(f"  {name} failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+            return None
+        found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+        return found
+
+
+def show(title: str, amount: float, unit: str, rows: dict[str, dict[str, float] | None]) -> None:
+    ours = next(iter(rows.values()))
+    print(f"\n{title}")
+    print(f"  {'':<34}{unit:>12}{'acai is':>10}{'CPU s':>8}{'MB':>7}")
+    for name, found in rows.items():
+        if found is None or ours is None:
+            print(f"  {name:<34}{'failed':>12}")
+            continue
+        ratio = found["seconds"] / ours["seconds"]
+        rate = amount / found["seconds"]
+        print(
+            f"  {name:<34}{rate:>12,.0f}{ratio:>9.2f}x{found['cpu']:>8.2f}{found['rss']:>7.0f}",
+            flush=True,
+        )
+
+
+def small(bench: Bench, count: int, servers: dict[str, Any], peers: str | None) -> None:
+    data = bench.place / f"small-{count}"
+    make_small(data, count, seed=count)
+    names = [str(path.relative_to(data)) for path in files_of(data)]
+    key = f"small-{count}/"
+    s3, near = servers["s3"], servers["local"]
+    up = {
+        "acai": bench.run("acai_up", data, key=f"/{key}", large=False, **s3),
+        "obstore, one request a file": bench.run("obstore_up", data, key=f"o/{key}", large=False),
+        "http.client, one request a file": bench.run("plain_up", data, key=f"p/{key}", large=False),
+    }
+    if peers and count <= PEER_FILES:
+        at = str(bench.place)
+        up["dvc push"] = bench.run("dvc_up", data, peers, work=at)
+        up["mlflow.log_artifacts"] = bench.run("mlflow_up", data, peers, work=at)
+    show(f"{count:,} files of 8 KiB to S3", count, "files/s", up)
+    out = bench.place / "out"
+    down = {
+        "acai": bench.run("acai_down", out / "a", key=f"/{key}", **s3),
+        "obstore, one request a file": bench.run(
+            "obstore_down", out / "o", key=f"o/{key}", names=names, large=False
+        ),
+        "urllib3, one request a file": bench.run(
+            "plain_down", out / "p", key=f"p/{key}", names=names, large=False
+        ),
+    }
+    show(f"{count:,} files of 8 KiB from S3", count, "files/s", down)
+    here = {
+        "acai": bench.run("acai_up", data, key=f"/{key}", **near),
+        "cp -r and SHA-256": bench.run("cp_and_hash", data, target=str(out / "c1")),
+        "cp -r": bench.run("cp", data, target=str(out / "c2")),
+    }
+    show(f"{count:,} files of 8 KiB to a directory", count, "files/s", here)
+    back = {
+        "acai": bench.run("acai_down", out / "b", key=f"/{key}", **near),
+        "cp -r and SHA-256": bench.run("cp_and_hash", data, target=str(out / "c3")),
+    }
+    show(f"{count:,} files of 8 KiB from a directory", count, "files/s", back)
+    shutil.rmtree(data)
+    shutil.rmtree(out)
+
+
+def large(bench: Bench, megabytes: int, servers: dict[str, Any]) -> None:
+    data = bench.place / "large"
+    make_large(data, megabytes, seed=megabytes)
+    amount = 4 * megabytes
+    names = [path.name for path in files_of(data)]
+    up, down = {}, {}
+    out = bench.place / "out"
+    up["acai"] = bench.run("acai_up", data, key="/large/", **servers["s3"])
+    up["http.client, signed PUT"] = bench.run("plain_up", data, key="p/large/", large=True)
+    up["obstore"] = bench.run("obstore_up", data, key="o/large/", large=True)
+    show(f"4 files of {megabytes} MB to S3", amount, "MB/s", up)
+    down["acai (verified)"] = bench.run("acai_down", out / "a", key="/large/", **servers["s3"])
+    given = {"names": names, "large": True}
+    down["urllib3, signed GET"] = bench.run("plain_down", out / "p", key="p/large/", **given)
+    down["obstore"] = bench.run("obstore_down", out / "o", key="o/large/", **given)
+    show(f"4 files of {megabytes} MB from S3", amount, "MB/s", down)
+    shutil.rmtree(out)
+    here = {
+        "acai": bench.run("acai_up", data, key="/large/", **servers["local"]),
+        "cp -r and SHA-256": bench.run("cp_and_hash", data, target=str(bench.place / "c1")),
+    }
+    show(f"4 files of {megabytes} MB to a directory", amount, "MB/s", here)
+    back = {
+        "acai": bench.run("acai_down", out / "b", key="/large/", **servers["local"]),
+        "cp -r and SHA-256": bench.run("cp_and_hash", data, target=str(bench.place / "c2")),
+    }
+    show(f"4 files of {megabytes} MB from a directory", amount, "MB/s", back)
+
+
+def peer_environment() -> str | None:
+    """A Python that has dvc and mlflow; None if they cannot be had."""
+    python = PEERS / "bin" / "python"
+    marker = PEERS / "ready"
+    if not marker.exists():
+        print(f"installing {', '.join(PEER_PACKAGES)} into {PEERS}", flush=True)
+        try:
+            subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=120)
+            install = [str(python), "-m", "pip", "install", "-q", *PEER_PACKAGES]
+            subprocess.run(install, check=True, timeout=900)
+        except (subprocess.SubprocessError, OSError) as error:
+            print(f"no peers: {error}", file=sys.stderr)
+            return None
+        marker.touch()
+    return str(python)
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--child"]:
-        child(*sys.argv[2:])
-        return
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--small", default="2000,20000")
-    parser.add_argument("--large", default="4x256")
-    parser.add_argument("--peers", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--files", type=int, nargs="+", default=[2000, 20_000])
+    parser.add_argument("--large-mb", type=int, default=256)
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--only", choices=["small", "large"])
     given = parser.parse_args()
-    from servers.seaweed import serve
+    from acai.client.credentials import discover
+    from servers.acai_up import acai_up as serve_acai
+    from servers.seaweed import serve as serve_s3
 
-    place = Path(tempfile.mkdtemp(prefix="acai-bench-"))
-    try:
-        with serve(place) as seaweed:
-            environment = {
-                **os.environ,
-                **seaweed.environment,
-                "AWS_ENDPOINT_URL": seaweed.endpoint,
-                "AWS_DEFAULT_REGION": "us-east-1",
-                "AWS_REGION": "us-east-1",
-                "AWS_ALLOW_HTTP": "true",
+    peers = None if given.no_peers or given.only == "large" else peer_environment()
+    with tempfile.TemporaryDirectory(prefix="acai-bench-") as place:
+        home = Path(place)
+        (home / "weed").mkdir()
+        with (
+            serve_s3(home / "weed") as s3,
+            serve_acai(home / "s3", {**s3.environment, "ACAI_STORAGE": s3.url("acai")}) as far,
+            serve_acai(home / "local") as near,
+        ):
+            servers = {
+                name: {
+                    "server": one.url,
+                    "token": discover(environ={"ACAI_HOME": str(one.home)}).token,
+                }
+                for name, one in (("s3", far), ("local", near))
             }
-            for count in [int(word) for word in given.small.split(",") if word]:
-                small(place, count, environment, given.peers, seaweed.url(BUCKET, f"acai{count}"))
-            if given.large:
-                count, size = (int(word) for word in given.large.split("x"))
-                large(place, count, size, environment, seaweed.url(BUCKET, "large"))
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+            about = {
+                "bucket": "acai",
+                "endpoint": s3.endpoint,
+                "access_key": s3.access_key,
+                "secret_key": s3.secret_key,
+            }
+            bench = Bench(home, about)
+            if given.only != "large":
+                for count in given.files:
+                    small(bench, count, servers, peers)
+            if given.only != "small":
+                large(bench, given.large_mb, servers)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--worker"]:
+        work(sys.argv[2], Path(sys.argv[3]), json.loads(sys.argv[4]))
+    else:
+        main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from acai.lake import tree
 from acai.lake.files import Files
@@ -12,6 +13,7 @@ from acai.lake.specs import find_set, not_in_set, root_of
 from acai.lake.tree.nodes import read_nodes
 from acai.model.identity import Principal
 from acai.model.provenance import (
+    Action,
     Direction,
     Edge,
     GraphNode,
@@ -30,6 +32,7 @@ MOST_NODES = 50_000
 # From this depth on it is cheaper to fetch the whole closure and to cut it afterwards.
 _DEEP = 16
 _CANDIDATES = 512
+_ACTIONS = {action.value: action for action in Action}
 
 
 class Provenance:
@@ -50,22 +53,17 @@ class Provenance:
         back = direction is Direction.BACK
         with self._database.read(caller.project) as tx:
             start = find_set(tx, ref)
-            ids, complete = _closure(tx, start.id, back, depth, limit)
-            found = set(ids)
-            rows = records.edges_into(tx, ids if back else ids[1:])
-            rows = [row for row in rows if row.source_id in found]
-            depths = _depths(start.id, rows, back)
-            if depth is not None and depth > _DEEP:
-                complete = complete or max(depths.values()) > depth
-                found = {id_ for id_ in ids if depths[id_] <= depth}
-                rows = [r for r in rows if r.source_id in found and r.target_id in found]
-            values = records.nodes(tx, found)
-        order = sorted(values, key=lambda id_: (depths[id_], id_))
+            if depth is not None and depth <= 1:
+                walk = _step(tx, start.id, back, limit if depth else 0)
+            else:
+                walk = _walk(tx, start.id, back, depth, limit)
+            values = records.nodes(tx, walk.depths)
+        order = sorted(walk.depths, key=lambda id_: (walk.depths[id_], id_))
         return Trace(
             direction=direction,
-            nodes=tuple(TracedSet(set=values[id_], depth=depths[id_]) for id_ in order),
-            edges=tuple(_edges(rows, values)),
-            complete=complete,
+            nodes=tuple(TracedSet(set=values[id_], depth=walk.depths[id_]) for id_ in order),
+            edges=tuple(_edges(walk.edges, values)),
+            complete=walk.complete,
         )
 
     def graph(
@@ -76,11 +74,11 @@ class Provenance:
             page = records.node_page(tx, after=after, limit=limit)
             rows = records.edges_into(tx, [row.id for row in page])
             known = {row.id: row.value() for row in page}
-            older = {row.source_id for row in rows} - known.keys()
+            older = {source for source, *_ in rows} - known.keys()
             values = {**known, **records.nodes(tx, older)}
         into: dict[int, list[Edge]] = defaultdict(list)
-        for row, edge in zip(rows, _edges(rows, values), strict=True):
-            into[row.target_id].append(edge)
+        for (_, target, *_), edge in zip(rows, _edges(rows, values), strict=True):
+            into[target].append(edge)
         return [
             (id_, GraphNode(set=value, sources=tuple(into[id_]))) for id_, value in known.items()
         ]
@@ -97,7 +95,7 @@ class Provenance:
             depths = _depths(first, rows, back=False)
             if last not in depths:
                 return PathBetween(shortest=(), nodes=(), edges=())
-            rows = [row for row in rows if row.source_id in depths]
+            rows = [row for row in rows if row[0] in depths]
             values = records.nodes(tx, depths)
         return PathBetween(
             shortest=tuple(values[id_].id for id_ in _shortest(first, last, rows, depths)),
@@ -132,20 +130,36 @@ class Provenance:
         return found[:limit]
 
 
-def _closure(
-    tx: Transaction, start: int, back: bool, depth: int | None, limit: int
-) -> tuple[list[int], bool]:
-    """Ids, the nearest first, and whether they are all there are within the depth."""
-    if depth == 0:
-        return [start], True
-    if depth == 1:
-        ids = [start, *records.neighbours(tx, start, back=back, limit=limit)]
-    else:
-        shallow = depth if depth is not None and depth <= _DEEP else None
-        # The same set may be met at several depths, and is then several rows.
-        most = (limit + 1) * (1 if shallow is None else shallow)
-        ids = records.closure(tx, start, back=back, limit=most, depth=shallow, bound=None)
-    return ids[:limit], len(ids) <= limit
+@dataclass(frozen=True, kw_only=True)
+class _Walk:
+    depths: Mapping[int, int]  # of all that was reached
+    edges: Sequence[records.EdgeRow]  # that were walked
+    complete: bool
+
+
+def _step(tx: Transaction, start: int, back: bool, limit: int) -> _Walk:
+    edges = records.edges_at(tx, start, back=back, limit=limit) if limit else []
+    far = [source if back else target for source, target, *_ in edges][: max(0, limit - 1)]
+    kept = edges[: len(far)]
+    return _Walk(
+        depths={start: 0, **dict.fromkeys(far, 1)}, edges=kept, complete=len(kept) == len(edges)
+    )
+
+
+def _walk(tx: Transaction, start: int, back: bool, depth: int | None, limit: int) -> _Walk:
+    shallow = depth if depth is not None and depth <= _DEEP else None
+    # The same set may be met at several depths, and is then several rows.
+    most = (limit + 1) * (shallow or 1)
+    ids = records.closure(tx, start, back=back, limit=most, depth=shallow, bound=None)
+    complete, ids = len(ids) <= limit, ids[:limit]
+    found = set(ids)
+    edges = [row for row in records.edges_into(tx, ids if back else ids[1:]) if row[0] in found]
+    depths = _depths(start, edges, back)
+    if depth is not None:
+        depths = {id_: steps for id_, steps in depths.items() if steps <= depth}
+        near = 1 if back else 0
+        edges = [row for row in edges if depths.get(row[near], depth) < depth]
+    return _Walk(depths=depths, edges=edges, complete=complete)
 
 
 def _depths(start: int, rows: Iterable[records.EdgeRow], back: bool) -> dict[int, int]:
@@ -168,27 +182,24 @@ def _depths(start: int, rows: Iterable[records.EdgeRow], back: bool) -> dict[int
 def _shortest(
     first: int, last: int, rows: Iterable[records.EdgeRow], depths: Mapping[int, int]
 ) -> list[int]:
-    nearer = {
-        row.target_id: row.source_id
-        for row in rows
-        if depths[row.source_id] + 1 == depths[row.target_id]
-    }
+    nearer = {target: source for source, target, *_ in rows if depths[source] + 1 == depths[target]}
     way = [last]
     while way[-1] != first:
         way.append(nearer[way[-1]])
     return way[::-1]
 
 
-def _edges(rows: Iterable[records.EdgeRow], values: Mapping[int, SetVersion]) -> list[Edge]:
+def _edges(rows: Sequence[records.EdgeRow], values: Mapping[int, SetVersion]) -> list[Edge]:
+    times = records.moments(row[4] for row in rows)
     return [
         Edge(
             source=values[source].id,
             target=values[target].id,
-            action=action,
+            action=_ACTIONS[action],
             job=None,
-            create_time=created_at,
+            create_time=times[time],
         )
-        for source, target, action, _, created_at in rows
+        for source, target, action, _, time in rows
     ]
 
 

@@ -38,7 +38,10 @@ class TracedSet:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """Ancestry or descent of a set. The nearest come first; the first is the set itself."""
+    """Ancestry or descent of a set. The nearest come first; the first is the set itself.
+
+    The edges are those that were walked: with a depth, none between the furthest sets.
+    """
 
     direction: Direction
     nodes: tuple[TracedSet, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -28,17 +28,13 @@ from acai.stores.records.sets import SetRow
 from acai.stores.records.tables import from_microseconds
 from acai.stores.records.tables_lake import edges, set_versions, sets
 
+EdgeRow = tuple[int, int, str, int | None, int]
+"""Source, target, action, job and time in microseconds.
 
-class EdgeRow(NamedTuple):
-    source_id: int
-    target_id: int
-    action: Action
-    job_id: int | None
-    created_at: datetime
+A closure is tens of thousands of rows. They are fetched at once, read by position, and handed on
+as they are; the times are decoded by `moments`, once for all edges that share one.
+"""
 
-
-# A closure is tens of thousands of rows. They are fetched at once and read by position, and a
-# time is decoded once for all edges that share it: a third of the time that rows by name take.
 _EDGE = (
     edges.c.source_id,
     edges.c.target_id,
@@ -57,7 +53,6 @@ _NODE = (
     type_coerce(set_versions.c.created_at, BigInteger),
     set_versions.c.removed_at,
 )
-_ACTIONS = {action.value: action for action in Action}
 _EPOCH = from_microseconds(0)
 
 
@@ -132,27 +127,25 @@ def _use_indexes(tx: Transaction) -> None:
         )
 
 
-def neighbours(tx: Transaction, start: int, *, back: bool, limit: int) -> list[int]:
-    """One step: what a set version was made of, or what was made of it."""
-    near, far = (edges.c.target_id, edges.c.source_id)
-    if not back:
-        near, far = far, near
-    rows = tx.execute(select(far).where(mine(edges), near == start).order_by(far).limit(limit))
-    return [row[0] for row in rows]
-
-
-def edges_into(tx: Transaction, ids: Collection[int]) -> list[EdgeRow]:
+def edges_into(tx: Transaction, ids: Collection[int]) -> Sequence[EdgeRow]:
     """The edges that lead to these set versions, by target and source."""
-    rows: Sequence[Any] = tx.execute(
+    found: Sequence[Any] = tx.execute(
         select(*_EDGE)
         .where(mine(edges), _among(tx, edges.c.target_id, ids))
         .order_by(edges.c.target_id, edges.c.source_id)
     ).all()
-    times = _times(row[4] for row in rows)
-    return [
-        EdgeRow(source, target, _ACTIONS[action], job, times[time])
-        for source, target, action, job, time in rows
-    ]
+    return found
+
+
+def edges_at(tx: Transaction, start: int, *, back: bool, limit: int) -> Sequence[EdgeRow]:
+    """One step: the edges that lead to a set version, or that leave it."""
+    near, far = (edges.c.target_id, edges.c.source_id)
+    if not back:
+        near, far = far, near
+    found: Sequence[Any] = tx.execute(
+        select(*_EDGE).where(mine(edges), near == start).order_by(far).limit(limit)
+    ).all()
+    return found
 
 
 def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
@@ -162,7 +155,7 @@ def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
         .where(mine(set_versions), mine(sets))
         .where(_among(tx, set_versions.c.id, ids))
     ).all()
-    times = _times(row[7] for row in rows)
+    times = moments(row[7] for row in rows)
     return {
         id_: SetVersion(
             name=name,
@@ -179,7 +172,8 @@ def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
     }
 
 
-def _times(given: Iterable[int]) -> dict[int, datetime]:
+def moments(given: Iterable[int]) -> dict[int, datetime]:
+    """Times by their microseconds, each decoded once."""
     return {time: _EPOCH + timedelta(microseconds=time) for time in set(given)}
 
 
