@@ -296,7 +296,8 @@ class Bench:
             "DVC_NO_ANALYTICS": "1",
         }
         done = subprocess.run(
-            [python, __file__, "--worker", name, str(directory), given],
+            [python, __file__, "--worker", name, str(directory)],
+            input=given,
             env=environment,
             capture_output=True,
             text=True,
@@ -457,6 +458,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
-        work(sys.argv[2], Path(sys.argv[3]), json.loads(sys.argv[4]))
+        work(sys.argv[2], Path(sys.argv[3]), json.load(sys.stdin))
     else:
         main()

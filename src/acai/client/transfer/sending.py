@@ -60,13 +60,14 @@ class Sender:
         with self._lock:
             self.sent_bytes += size
 
-    def pack(self, blobs: Sequence[Read]) -> None:
-        """Send small files as one object. What was hashed is what is sent: it is in memory."""
+    def pack(self, blobs: list[Read]) -> None:
+        """Send small files as one object, and empty the list as soon as it is joined."""
         spans, start = [], 0
         for blob in blobs:
             spans.append({"sha256": blob.sha256, "size": blob.size, "start": start})
             start += blob.size
         pieces = list(joined(blob.data or b"" for blob in blobs))
+        blobs.clear()
         digest = hashlib.sha256()
         for piece in pieces:
             digest.update(piece)

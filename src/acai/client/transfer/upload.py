@@ -247,9 +247,11 @@ class Uploading:
             stop=self._stop,
         )
 
-    def _send_pack(self, blobs: Sequence[Read] | None) -> None:
+    def _send_pack(self, blobs: list[Read] | None) -> None:
         if blobs:
-            self._start(self._senders.submit(self._sender.pack, blobs), blobs)
+            # The pack takes the content over; what is kept here only says what it was.
+            accounts = [read._replace(data=b"") for read in blobs]
+            self._start(self._senders.submit(self._sender.pack, blobs), accounts)
 
     def _start(self, future: Future[None], reads: Sequence[Read]) -> None:
         self._sends[future] = reads
