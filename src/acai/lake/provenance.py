@@ -157,8 +157,7 @@ def _walk(tx: Transaction, start: int, back: bool, depth: int | None, limit: int
     depths = _depths(start, edges, back)
     if depth is not None:
         depths = {id_: steps for id_, steps in depths.items() if steps <= depth}
-        near = 1 if back else 0
-        edges = [row for row in edges if depths.get(row[near], depth) < depth]
+        edges = [row for row in edges if depths.get(row[1] if back else row[0], depth) < depth]
     return _Walk(depths=depths, edges=edges, complete=complete)
 
 

@@ -23,7 +23,7 @@ class Packer(Generic[B]):
     """
 
     def __init__(self, *, most_bytes: int, most_blobs: int) -> None:
-        self._most_bytes = most_bytes
+        self.most_bytes = most_bytes  # may be changed while it fills
         self._most_blobs = most_blobs
         self._blobs: list[B] = []
         self._size = 0
@@ -32,7 +32,7 @@ class Packer(Generic[B]):
         """The pack that this blob no longer fits into, if there is one."""
         full = None
         if self._blobs and (
-            self._size + blob.size > self._most_bytes or len(self._blobs) >= self._most_blobs
+            self._size + blob.size > self.most_bytes or len(self._blobs) >= self._most_blobs
         ):
             full = self.flush()
         self._blobs.append(blob)

@@ -39,7 +39,9 @@ from acai.model.files import TransferLimits, Upload
 from acai.model.ids import Sha256
 
 _HELD = 64 * MIB  # most bytes of small files in memory at once
-_PACK = 16 * MIB  # smaller than the store allows: several are under way while the next is read
+# Smaller than the store allows, and smaller still at first: sending begins soon, and several
+# are under way while the next are read.
+_FIRST_PACK, _PACK = 4 * MIB, 16 * MIB
 _PACK_BLOBS = 20_000
 _CHUNK_FILES, _CHUNK_BYTES = 128, 4 * MIB  # what one reading task takes
 _READERS, _SENDERS, _LARGE = 4, 4, 4
@@ -69,6 +71,7 @@ class Uploading:
         self._note = note
         self._stop = calls.patience.stop
         self._shared = SharedStore.find(limits.shared_directory, write=True)
+        self._opening: Future[Upload] | None = None
         self._session: Upload | None = None
         self._left_out: list[LeftOut] = []
         self._problems: list[LeftOut] = []
@@ -77,8 +80,9 @@ class Uploading:
         self._batch: list[Read] = []
         self._batch_bytes = 0
         self._packer: Packer[Read] = Packer(
-            most_bytes=min(_PACK, limits.pack_size), most_blobs=_PACK_BLOBS
+            most_bytes=min(_FIRST_PACK, limits.pack_size), most_blobs=_PACK_BLOBS
         )
+        self._packs = 0
         self._sends: dict[Future[None], Sequence[Read]] = {}
         self._under_way: set[Sha256] = set()
         self._held = 0
@@ -116,6 +120,8 @@ class Uploading:
             if self._problems:
                 self._probe(files)  # it cannot succeed; only find out what else is wrong
                 continue
+            if self._opening is None:
+                self._opening = self._senders.submit(self._calls.open, self._resume_key)
             self._start_reading(files)
             while self._reads and self._reads[0].done():
                 self._take(self._reads.popleft().result())
@@ -201,7 +207,11 @@ class Uploading:
                 self._held += read.size - read.found.size
                 self._batch_bytes += read.size
             self._batch.append(read)
-        if urgent or len(self._batch) >= self._limits.batch or self._batch_bytes >= _PACK:
+        if (
+            urgent
+            or len(self._batch) >= self._limits.batch
+            or self._batch_bytes >= self._packer.most_bytes
+        ):
             self._announce()
 
     def _release(self, found: Found) -> None:
@@ -215,7 +225,8 @@ class Uploading:
             self._held -= sum(read.size for read in batch if read.data is not None)
             return
         if self._session is None:
-            self._session = self._calls.open(self._resume_key)
+            assert self._opening is not None
+            self._session = self._opening.result()
             self._sender = self._new_sender(self._session)
         missing: set[Sha256] = set()
         for start in range(0, len(batch), self._limits.batch):
@@ -234,6 +245,8 @@ class Uploading:
             if read.data is not None:
                 self._held -= read.size
             self._meter.add(files=1, bytes=read.size)
+        if self._packer.size >= self._packer.most_bytes * 3 // 4:
+            self._send_pack(self._packer.flush())
 
     def _new_sender(self, session: Upload) -> Sender:
         return Sender(
@@ -252,6 +265,9 @@ class Uploading:
             # The pack takes the content over; what is kept here only says what it was.
             accounts = [read._replace(data=b"") for read in blobs]
             self._start(self._senders.submit(self._sender.pack, blobs), accounts)
+            self._packs += 1
+            if self._packs >= 2 * _SENDERS:
+                self._packer.most_bytes = min(_PACK, self._limits.pack_size)
 
     def _start(self, future: Future[None], reads: Sequence[Read]) -> None:
         self._sends[future] = reads

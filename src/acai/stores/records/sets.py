@@ -31,6 +31,7 @@ from acai.stores.records import paths
 from acai.stores.records.creators import creator, with_creator
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine, this_project
+from acai.stores.records.tables import users
 from acai.stores.records.tables_lake import file_versions, files, set_versions, sets
 
 _LOOKUP = 1000  # paths in one statement
@@ -102,25 +103,27 @@ _joined = set_versions.join(
 _shown = set_versions.c.removed_at.is_(None)
 
 
-def joined(*columns: ColumnElement[Any]) -> Select[Any]:
-    """Columns of set versions, their sets and who made them; still without a condition."""
-    return select(*columns).select_from(with_creator(_joined, set_versions))
+_COLUMNS = ("id", "version", "root", "content", "file_count", "size", "created_at", "removed_at")
 
 
 def rows() -> Select[Any]:
     """Set versions with what a SetRow has; a condition on the project is still to be added."""
-    return joined(
-        set_versions.c.id,
-        sets.c.name,
-        set_versions.c.version,
-        set_versions.c.root,
-        set_versions.c.content,
-        set_versions.c.file_count,
-        set_versions.c.size,
-        set_versions.c.created_at,
-        set_versions.c.removed_at,
-        creator,
-    )
+    own = [set_versions.c[name] for name in _COLUMNS]
+    return select(*own, sets.c.name, creator).select_from(with_creator(_joined, set_versions))
+
+
+def described(picked: Select[Any]) -> Select[Any]:
+    """The same, for the set versions that a select of whole rows picks.
+
+    They are picked before anything is joined, whatever a database without statistics believes
+    of the tables.
+    """
+    first = picked.cte("picked").prefix_with("MATERIALIZED", dialect="postgresql")
+    joined = first.join(
+        sets, and_(sets.c.id == first.c.set_id, sets.c.project_id == first.c.project_id)
+    ).outerjoin(users, and_(users.c.id == first.c.user_id, users.c.project_id == sets.c.project_id))
+    own = [first.c[name] for name in _COLUMNS]
+    return select(*own, sets.c.name, creator).select_from(joined).where(mine(sets))
 
 
 def row_of(row: Row[Any]) -> SetRow:

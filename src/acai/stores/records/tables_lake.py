@@ -272,7 +272,8 @@ edges = Table(
     Column("job_id", BigInteger),
     Column("created_at", Instant, nullable=False),
     PrimaryKeyConstraint("project_id", "target_id", "source_id"),
-    Index(None, "project_id", "source_id", "target_id"),
+    # Without the target, or PostgreSQL takes it for the key where it has no statistics.
+    Index(None, "project_id", "source_id"),
     # What a set is made of exists before it: no cycle can be written.
     CheckConstraint("source_id < target_id", name="acyclic"),
     sqlite_with_rowid=False,

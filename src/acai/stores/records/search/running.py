@@ -99,11 +99,13 @@ def _run(search: _Search) -> list[int]:
     counts = _count(search.tx, [rows for _, rows in starts], _FEW)
     if counts and min(counts) < _FEW:
         return _drive(search, starts[counts.index(min(counts))][1])
+    walked = _walk(search, _STEPS[0], None)
+    if walked is not None:
+        return walked
     sieve = _sieve(search, starts)
-    for step in (_SIEVED_STEP,) if sieve is not None else _STEPS:
-        walked = _walk(search, step, sieve)
-        if walked is not None:
-            return walked
+    walked = _walk(search, _STEPS[1] if sieve is None else _SIEVED_STEP, sieve)
+    if walked is not None:
+        return walked
     if starts:
         counts = _count(search.tx, [rows for _, rows in starts], _MANY)
         if min(counts) < _MANY:

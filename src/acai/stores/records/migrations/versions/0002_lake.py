@@ -333,9 +333,9 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index(
-        op.f("ix_edges_project_id_source_id_target_id"),
+        op.f("ix_edges_project_id_source_id"),
         "edges",
-        ["project_id", "source_id", "target_id"],
+        ["project_id", "source_id"],
         unique=False,
     )
     op.create_table(
