@@ -38,6 +38,10 @@ format: $(STAMP) ## rewrite the code in the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+bench: $(STAMP)  ## measure the lake beside peers and limits; about half an hour
+	@for one in tree commit sets provenance search transfer; do \
+	  echo "== bench/lake/$$one.py"; $(BIN)/python bench/lake/$$one.py || exit 1; done
+
 wheel: $(STAMP)  ## build the wheel into dist/
 	@$(BIN)/pip wheel -q --no-deps -w dist .
 

@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "src"))
 
 PEERS = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acai-bench" / "peers"
-PEER_PACKAGES = ["dvc[s3]>=3.50", "mlflow>=2.15", "boto3"]
+PEER_PACKAGES = ["dvc[s3]>=3.50", "mlflow>=2.15"]
 SMALL = 8192
 PEER_FILES = 2000
 WITHIN = 900  # seconds for one measurement
@@ -68,19 +68,22 @@ def files_of(directory: Path) -> list[Path]:
 
 
 def acai_up(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
-    from acai.client.client import Client
-
-    client = Client(about["server"], about["token"])
-    client.whoami()
+    client = _client(about)
     return lambda: _ignore(client.upload(directory, about["key"], list_up_to=0))
 
 
 def acai_down(directory: Path, about: dict[str, Any]) -> Callable[[], None]:
+    client = _client(about)
+    return lambda: _ignore(client.download(about["key"], directory))
+
+
+def _client(about: dict[str, Any]) -> Any:
+    import acai.client.transfer.running  # noqa: F401  loaded now, not while time is taken
     from acai.client.client import Client
 
     client = Client(about["server"], about["token"])
     client.whoami()
-    return lambda: _ignore(client.download(about["key"], directory))
+    return client
 
 
 def _ignore(_: object) -> None:
@@ -416,6 +419,11 @@ def peer_environment() -> str | None:
             subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=120)
             install = [str(python), "-m", "pip", "install", "-q", *PEER_PACKAGES]
             subprocess.run(install, check=True, timeout=900)
+            # mlflow wants boto3, in the one version that goes with dvc's botocore.
+            ask = "from importlib.metadata import version as v; print(v('botocore'))"
+            asked = subprocess.run([str(python), "-c", ask], check=True, capture_output=True)
+            pinned = f"botocore=={asked.stdout.decode().strip()}"
+            subprocess.run([*install[:5], "boto3", pinned], check=True, timeout=900)
         except (subprocess.SubprocessError, OSError) as error:
             print(f"no peers: {error}", file=sys.stderr)
             return None

@@ -15,6 +15,9 @@ from acai.version import __version__
 
 if TYPE_CHECKING:
     from acai.client.client import Client as Client
+    from acai.client.transfer.values import Downloaded as Downloaded
+    from acai.client.transfer.values import Progress as Progress
+    from acai.client.transfer.values import Uploaded as Uploaded
     from acai.model.errors import AcaiError as AcaiError
     from acai.model.errors import Conflict as Conflict
     from acai.model.errors import Forbidden as Forbidden
@@ -22,12 +25,19 @@ if TYPE_CHECKING:
     from acai.model.errors import NotFound as NotFound
     from acai.model.errors import Unauthenticated as Unauthenticated
     from acai.model.errors import Unavailable as Unavailable
+    from acai.model.files import FileVersion as FileVersion
+    from acai.model.files import Listing as Listing
     from acai.model.identity import Project as Project
     from acai.model.identity import User as User
+    from acai.model.provenance import Trace as Trace
+    from acai.model.sets import SetVersion as SetVersion
 
 # Looked up on first use, so that `import acai` costs a few milliseconds.
 _WHERE = {
     "Client": "acai.client.client",
+    "Downloaded": "acai.client.transfer.values",
+    "Progress": "acai.client.transfer.values",
+    "Uploaded": "acai.client.transfer.values",
     "AcaiError": "acai.model.errors",
     "Conflict": "acai.model.errors",
     "Forbidden": "acai.model.errors",
@@ -35,8 +45,12 @@ _WHERE = {
     "NotFound": "acai.model.errors",
     "Unauthenticated": "acai.model.errors",
     "Unavailable": "acai.model.errors",
+    "FileVersion": "acai.model.files",
+    "Listing": "acai.model.files",
     "Project": "acai.model.identity",
     "User": "acai.model.identity",
+    "Trace": "acai.model.provenance",
+    "SetVersion": "acai.model.sets",
 }
 
 __all__ = ["__version__", *sorted(_WHERE)]  # noqa: PLE0604  names, looked up above

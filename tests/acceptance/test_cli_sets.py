@@ -166,10 +166,9 @@ def test_drawing_where_a_set_comes_from(acai: Shell) -> None:
     ]
     assert re.fullmatch(r"└── HotpotQA:2  creation, 3 files, 33 B, \d+ (s|min) ago", lines[2])
     forward = acai("trace", "HotpotQA:1", "--forward", "--depth", "1").out.splitlines()
-    assert [re.sub(r"(?<=\d)  .*", "", line) for line in forward] == [
-        "HotpotQA:1",
-        "└── HotpotQA:2",
-    ]
+    assert forward[0].startswith("HotpotQA:1  ")
+    assert forward[1][4:].startswith("HotpotQA:2  creation, ")
+    assert not any("MergedQA" in line for line in forward)
     document = acai("trace", "MergedQA", "--json").json
     assert document["nodes"][0]["set"]["id"] == "set:MergedQA:1"
     assert {(e["source"], e["target"]) for e in document["edges"]} == {

@@ -41,17 +41,15 @@ def test_runs_cover_each_piece_once(
         pieces.append(Piece(str(number), end + gap, size))
         end += gap + size
     runs = list(plan_runs(reversed(pieces), most_bytes=most_bytes, most_gap=most_gap))
-    assert [piece for run in runs for piece in run.pieces] == sorted(pieces, key=_start)
+    fetched = [piece for run in runs for piece in run.pieces]
+    assert sorted(fetched) == sorted(pieces)
+    assert fetched == sorted(fetched, key=lambda piece: piece.start)
     for run in runs:
         assert run.start == run.pieces[0].start
         assert run.end == run.pieces[-1].end
         assert run.end - run.start <= most_bytes or len(run.pieces) == 1
         for one, other in zip(run.pieces, run.pieces[1:], strict=False):
             assert other.start - one.end <= most_gap
-
-
-def _start(piece: Piece) -> int:
-    return piece.start
 
 
 def test_neighbours_are_one_request() -> None:

@@ -57,7 +57,7 @@ class Specs:
                 )
                 return 0, [] if after else [one]
             found = [
-                resolved(row.path, entry_of(row))
+                resolved(row[0], entry_of(row))
                 for row in records.files_under(tx, ref.directory, after=after, limit=limit)
             ]
         if not found and not after:
@@ -149,7 +149,7 @@ def _part(store: tree.ChunkStore, ref: DirectoryRef, origin: records.SetRow) -> 
 
 def _directory(tx: Transaction, ref: DirectoryRef) -> FromDirectory:
     def stream() -> Iterator[tuple[str, tree.Entry]]:
-        return ((row.path, entry_of(row)) for row in records.files_under(tx, ref.directory))
+        return ((row[0], entry_of(row)) for row in records.files_under(tx, ref.directory))
 
     if not any(True for _ in records.files_under(tx, ref.directory, limit=1)):
         raise nothing_under(ref)
@@ -206,7 +206,7 @@ def root_of(row: records.SetRow) -> tree.Root:
 
 
 def entry_of(row: records.FileRow) -> tree.Entry:
-    return tree.Entry(row.version, row.sha256, row.size, row.id)
+    return tree.Entry._make(row[1:])  # the same fields, but for the path
 
 
 def resolved(path: str, entry: tree.Entry) -> ResolvedFile:

@@ -75,7 +75,7 @@ def plan_runs(pieces: Iterable[Piece], *, most_bytes: int, most_gap: int) -> Ite
     No run is longer than `most_bytes`, unless a single piece is.
     """
     group: list[Piece] = []
-    for piece in sorted(pieces, key=lambda each: each.start):
+    for piece in sorted(pieces, key=lambda each: (each.start, each.size)):
         if group and (
             piece.start - group[-1].end > most_gap or piece.end - group[0].start > most_bytes
         ):

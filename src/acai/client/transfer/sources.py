@@ -8,8 +8,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple
 
+from acai.client.paths import bare_path
 from acai.model.errors import InvalidInput
-from acai.model.references import DirectoryRef, parse_spec
 
 Local = str | PathLike[str]
 
@@ -29,7 +29,7 @@ def plan_sources(locals_: Sequence[Local], remote: str) -> list[Source]:
     `remote`, which ends in `/`; a directory too, or its content if it is written `DIR/`.
     One file: `remote` names it, or the directory it goes to.
     """
-    target = remote_path(remote)
+    target = bare_path(remote)
     if not locals_:
         raise InvalidInput("there is nothing to upload; name a file or a directory")
     if len(locals_) > 1 and not target.endswith("/"):
@@ -43,16 +43,6 @@ def plan_sources(locals_: Sequence[Local], remote: str) -> list[Source]:
         if other != source.local and not source.is_directory:
             raise InvalidInput(f"{other} and {source.local} would both become {source.remote}")
     return planned
-
-
-def remote_path(text: str) -> str:
-    """The bare lake path that a reference without version and set names."""
-    ref = parse_spec(text)
-    if ref.set is not None or (not isinstance(ref, DirectoryRef) and ref.version is not None):
-        raise InvalidInput(
-            f"{text} names what is already there; give a path without a version or a set"
-        )
-    return ref.directory if isinstance(ref, DirectoryRef) else ref.path
 
 
 def _plan(local: Local, target: str, *, alone: bool) -> Source:

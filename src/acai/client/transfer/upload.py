@@ -44,7 +44,7 @@ _HELD = 64 * MIB  # most bytes of small files in memory at once
 _FIRST_PACK, _PACK = 4 * MIB, 16 * MIB
 _PACK_BLOBS = 20_000
 _CHUNK_FILES, _CHUNK_BYTES = 128, 4 * MIB  # what one reading task takes
-_READERS, _SENDERS, _LARGE = 4, 4, 4
+_READERS, _SENDERS, _LARGE = 3, 4, 4
 _NAMES_TOLD = 10
 
 

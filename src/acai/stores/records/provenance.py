@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    CursorResult,
     Select,
     Text,
     any_,
@@ -28,7 +27,7 @@ from acai.model.sets import SetVersion
 from acai.stores.records import sets as set_records
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine
-from acai.stores.records.sets import SetRow
+from acai.stores.records.sets import SetRow, plain_rows
 from acai.stores.records.tables import from_microseconds
 from acai.stores.records.tables_lake import edges, set_versions
 
@@ -99,7 +98,7 @@ def closure(
     walked = reached.join(edges, near == reached.c.id)
     reached = reached.union(select(*step).select_from(walked).where(*conditions))
     _use_indexes(tx)
-    rows = _fetch(tx.execute(select(reached.c.id).limit(limit)))
+    rows = plain_rows(tx.execute(select(reached.c.id).limit(limit)))
     return list(dict.fromkeys(id_ for (id_,) in rows))
 
 
@@ -131,7 +130,7 @@ def _edges_into(dialect: str) -> Select[Any]:
 
 def edges_into(tx: Transaction, ids: Collection[int]) -> Sequence[EdgeRow]:
     """The edges that lead to these set versions, by target and source."""
-    return _fetch(tx.execute(_edges_into(tx.dialect), _given(tx, ids)))
+    return plain_rows(tx.execute(_edges_into(tx.dialect), _given(tx, ids)))
 
 
 def edges_at(tx: Transaction, start: int, *, back: bool, limit: int) -> Sequence[EdgeRow]:
@@ -173,7 +172,7 @@ def _nodes(dialect: str) -> Select[Any]:
 
 def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
     """These set versions, removed ones too, by their row ids."""
-    found = _fetch(tx.execute(_nodes(tx.dialect), _given(tx, ids)))
+    found = plain_rows(tx.execute(_nodes(tx.dialect), _given(tx, ids)))
     times = moments(row[6] for row in found)
     return {
         id_: SetVersion(
@@ -189,18 +188,6 @@ def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
         )
         for id_, version, _, content, file_count, size, time, removed, name, made_by in found
     }
-
-
-def _fetch(result: CursorResult[Any]) -> list[Any]:
-    """The driver's own tuples, for columns that need no conversion.
-
-    Rows that know their names take half of the time of a large closure, most of it in the
-    garbage collector.
-    """
-    assert result.cursor is not None
-    rows = list(result.cursor.fetchall())
-    result.close()
-    return rows
 
 
 def moments(given: Iterable[int]) -> dict[int, datetime]:
