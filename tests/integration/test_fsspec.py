@@ -1,7 +1,8 @@
 """The lake as an fsspec filesystem, with fsspec's own abstract suite and with our own cases.
 
 Of the abstract suite, what does not apply: cases for empty directories (the suite leaves them
-out itself when a filesystem says that it has none; the lake has files only).
+out itself when a filesystem says that it has none; the lake has files only), and the cases of
+`mv`, which are about the local filesystem.
 """
 
 from __future__ import annotations

@@ -79,8 +79,10 @@ class Uploading:
         self._reads: deque[Future[list[Read | Unreadable]]] = deque()
         self._batch: list[Read] = []
         self._batch_bytes = 0
+        # Into a directory, sending is the least of it; fewer and larger calls are better.
+        first = _FIRST_PACK if self._shared is None else _PACK // 2
         self._packer: Packer[Read] = Packer(
-            most_bytes=min(_FIRST_PACK, limits.pack_size), most_blobs=_PACK_BLOBS
+            most_bytes=min(first, limits.pack_size), most_blobs=_PACK_BLOBS
         )
         self._packs = 0
         self._sends: dict[Future[None], Sequence[Read]] = {}
