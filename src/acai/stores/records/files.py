@@ -11,6 +11,7 @@ from sqlalchemy import Row, Select, and_, func, select, update
 
 from acai.model.files import FileVersion
 from acai.model.ids import Sha256
+from acai.model.paths import prefix_range
 from acai.model.references import FileRef, format_entity
 from acai.stores.records import paths
 from acai.stores.records.creators import creator, with_creator
@@ -148,7 +149,7 @@ def under(tx: Transaction, prefix: str, *, after: str, limit: int) -> list[Versi
         .where(
             mine(files),
             files.c.hidden.is_(False),
-            paths.between(tx, files.c.path, low, paths.after_all_under(prefix)),
+            paths.between(tx, files.c.path, low, prefix_range(prefix)[1]),
         )
         .order_by(*paths.ordered(tx, files.c.path))
         .limit(limit)
@@ -248,7 +249,7 @@ def by_ids(tx: Transaction, ids: Sequence[int]) -> dict[int, VersionRow]:
 def hide(tx: Transaction, path: str) -> int:
     """Take a file, or all under a directory, out of listings; returns how many."""
     if path.endswith("/"):
-        which = paths.between(tx, files.c.path, path, paths.after_all_under(path))
+        which = paths.between(tx, files.c.path, path, prefix_range(path)[1])
     else:
         parent, name = paths.split(path)
         which = and_(files.c.parent == parent, files.c.name == name)

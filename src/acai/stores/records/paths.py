@@ -43,11 +43,6 @@ def ancestors(directories: set[str]) -> set[str]:
     return found
 
 
-def after_all_under(prefix: str) -> str:
-    """The least path that is greater than everything under a directory."""
-    return prefix[:-1] + "0"  # "0" is the character after "/"
-
-
 def wanted(pairs: Sequence[tuple[bytes, str]]) -> CTE:
     """The (parent, name) pairs as a relation to join with."""
     return (

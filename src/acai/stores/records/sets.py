@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 
 from acai.model.ids import UserId
+from acai.model.paths import prefix_range
 from acai.model.references import SetRef
 from acai.model.sets import SetVersion
 from acai.stores.records import paths
@@ -266,7 +267,7 @@ def files_under(
     tx: Transaction, directory: str, *, after: str = "", limit: int | None = None
 ) -> Iterator[FileRow]:
     """Latest versions of the visible files under a directory, by path, read as consumed."""
-    high = paths.after_all_under(directory)
+    high = prefix_range(directory)[1]
     low = max(directory, after)
     left = limit
     while left is None or left > 0:
