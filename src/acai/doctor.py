@@ -13,9 +13,9 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
 
+from acai.agent.limits.choose import cgroup_rights
 from acai.client.credentials import Target
 from acai.client.transport import HttpTransport
-from acai.launchers.cgroups import cgroup_rights
 from acai.model.errors import AcaiError
 from acai.model.quantities import format_size
 from acai.settings import Settings

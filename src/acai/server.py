@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import getpass
+import ipaddress
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from acai import wiring
 from acai.api import logs
 from acai.client.credentials import LOCAL, Credentials, Login
 from acai.identity.service import FirstStart
+from acai.identity.tokens import parse_token
 from acai.model.errors import AlreadyRunning, InvalidSetting, StorageFull, Unavailable
 from acai.settings import Settings
 from acai.stores.records.database import sqlite_file
@@ -28,8 +31,17 @@ from acai.stores.records.database import sqlite_file
 _BACKLOG = 2048
 
 
-def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
-    """Run until SIGINT or SIGTERM. `on_ready` gets the address, and whether it is the first start.
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """What a server says of itself once it answers."""
+
+    url: str
+    first: bool  # whether this start made the platform
+    link: str | None  # opens the dashboard signed in, once, on this machine
+
+
+def serve(settings: Settings, on_ready: Callable[[Ready], None]) -> None:
+    """Run until SIGINT or SIGTERM; `on_ready` is called once it answers.
 
     Raises before anything is changed when the home is unusable, another server holds it, or
     the port is taken.
@@ -47,7 +59,10 @@ def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
                 platform, local_user_name(), lambda made: _keep_tokens(settings.home, made)
             )
             url = _address(settings, listener)
-            _announce(lock, url, _local_address(settings, listener))
+            local = _local_address(settings, listener)
+            _announce(lock, url, local)
+            platform.listens_at(local)
+            ready = Ready(url=url, first=first is not None, link=_link(settings, platform, local))
             config = uvicorn.Config(
                 platform.app(),
                 log_config=None,
@@ -59,7 +74,7 @@ def serve(settings: Settings, on_ready: Callable[[str, bool], None]) -> None:
                 timeout_keep_alive=75,
                 backlog=_BACKLOG,
             )
-            server = _Server(config, lambda: on_ready(url, first is not None))
+            server = _Server(config, lambda: on_ready(ready))
             server.run(sockets=[listener])
             if not server.started:
                 raise Unavailable("the server could not start; the lines above say why")
@@ -209,6 +224,24 @@ def _local_address(settings: Settings, listener: socket.socket) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{listener.getsockname()[1]}"
+
+
+def _link(settings: Settings, platform: wiring.Platform, local: str) -> str | None:
+    """The dashboard's address with a word that signs this home's user in; loopback only."""
+    if not _is_loopback(settings.host):
+        return None
+    login = Credentials.load(settings.home).find(LOCAL, None)
+    token = parse_token(login.token) if login else None
+    if token is None:
+        return None
+    return f"{local}/#link={platform.services.sessions.offer_link(token.lookup)}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def local_user_name() -> str:

@@ -51,6 +51,16 @@ def _count(text: str) -> int:
     return number
 
 
+def _cores(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise InvalidSetting(f"{text!r} is not a number of cores") from None
+    if not 0 <= number < 1e6:
+        raise InvalidSetting(f"{text} is not a number of cores; write for example 1.5")
+    return number
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in choices:
@@ -85,6 +95,14 @@ class Settings:
     upload_lifetime: float = _row("7d", parse_duration, "How long an idle upload session is kept.")
     sweep_interval: float = _row("60s", parse_duration, "How often abandoned things are swept.")
     database_connections: int = _row("16", _count, "Most database connections of one server.")
+    job_limit: int = _row("16", _count, "Most active jobs of one user; see `acai quota`.")
+    job_cpu: float = _row("0", _cores, "CPU that jobs may have together; 0 is all there is.")
+    job_memory: int = _row("0", parse_size, "Memory that jobs may have; 0 is what is there.")
+    job_grace: float = _row("10s", parse_duration, "From asking a program to end to ending it.")
+    job_lease: float = _row("90s", parse_duration, "Silence after which an unseen agent is lost.")
+    job_patience: float = _row("2m", parse_duration, "Wait of a large job until others make way.")
+    cache_size: int = _row("20GB", parse_size, "Inputs of jobs that are kept on their machine.")
+    prices: str = _row("", str, "File of prices (TOML); empty is the built-in on-demand model.")
 
     @property
     def database_url(self) -> str:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from fastapi import FastAPI
 from sqlalchemy import text
 
 from acai.api.app import build_app
 from acai.api.services import Services
-from acai.engine.loop import Duty, Loop
+from acai.engine.changes import Changes
+from acai.engine.hints import Hints, job_topic, project_topic
+from acai.engine.logs import Logs
+from acai.engine.loop import Bell, Duty, Loop
+from acai.engine.monitor import Monitor
+from acai.engine.ports import Price
+from acai.engine.registry import Registry
+from acai.engine.reports import Reports
+from acai.engine.scheduler import NewToken, Scheduler
+from acai.identity import tokens
 from acai.identity.service import FirstStart, Identity, utc_now
+from acai.identity.sessions import Sessions
 from acai.lake.files import Files
+from acai.lake.job_data import JobData
 from acai.lake.metadata import Metadata
 from acai.lake.provenance import Provenance
 from acai.lake.search import Search
@@ -22,14 +36,32 @@ from acai.lake.sets import Sets
 from acai.lake.specs import Specs
 from acai.lake.sweeper import Sweeper
 from acai.lake.uploads import UploadRules, Uploads
-from acai.model.errors import InvalidSetting
+from acai.launchers.base import Launcher
+from acai.launchers.local import LocalLauncher
+from acai.model.errors import InvalidInput, InvalidSetting
 from acai.model.files import SharedDirectory
+from acai.model.ids import ProjectId
+from acai.model.jobs import Resources
+from acai.provisioning.pricing import DEFAULT_PRICES, Prices, cost, prices_from
+from acai.provisioning.trials import Configuration
 from acai.settings import Settings
 from acai.stores.objects.base import SigningStore
 from acai.stores.objects.local import LocalStore
 from acai.stores.objects.opening import open_store
 from acai.stores.records.database import PLATFORM, Database, open_database
 from acai.stores.records.migrate import migrate
+
+_HEARTBEAT = 5.0  # seconds between an agent's words
+
+
+class Address:
+    """Where agents reach this server; known once it listens."""
+
+    def __init__(self) -> None:
+        self.url = ""
+
+    def __call__(self) -> str:
+        return self.url
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +73,8 @@ class Platform:
     objects: SigningStore
     services: Services
     duties: Sequence[Duty]
+    launcher: Launcher
+    address: Address
 
     def app(self) -> FastAPI:
         @asynccontextmanager
@@ -48,11 +82,19 @@ class Platform:
             loop = Loop(self.duties)
             loop.start()
             yield
+            self.services.hints.close()
             await loop.stop()
 
         return build_app(self.services, lifespan)
 
+    def listens_at(self, url: str) -> None:
+        """Tell where agents reach this server; jobs are started from now on."""
+        self.address.url = url
+        self.launcher.prepare()
+
     def close(self) -> None:
+        self.services.hints.close()
+        self.launcher.close()
         self.database.close()
 
 
@@ -80,17 +122,25 @@ def build(settings: Settings) -> Platform:
     files = Files(database, objects, url_lifetime)
     specs = Specs(database, files)
     sets = Sets(database, specs, utc_now)
+    uploads = Uploads(database, objects, rules, utc_now, _shared_directory(objects))
+    engine = _engine(settings, database, objects, JobData(database, specs, sets, uploads, utc_now))
     services = Services(
         settings=settings,
         identity=identity,
+        sessions=Sessions(identity.platform_secret("session"), utc_now),
         objects=objects,
-        uploads=Uploads(database, objects, rules, utc_now, _shared_directory(objects)),
+        uploads=uploads,
         files=files,
         specs=specs,
         sets=sets,
         provenance=Provenance(database, files),
         metadata=Metadata(database, files, specs),
         search=Search(database, utc_now),
+        hints=engine.hints,
+        registry=engine.registry,
+        reports=engine.reports,
+        logs=engine.logs,
+        changes=Changes(database, utc_now),
         checks={"database": database_answers, "objects": objects.check},
     )
     return Platform(
@@ -98,8 +148,123 @@ def build(settings: Settings) -> Platform:
         database=database,
         objects=objects,
         services=services,
-        duties=(Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper, sets)),),
+        duties=(
+            Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper, sets)),
+            Duty(name="schedule", interval=1.0, act=engine.scheduler.act, bell=engine.queue_bell),
+            Duty(name="monitor", interval=2.0, act=engine.monitor.act),
+        ),
+        launcher=engine.launcher,
+        address=engine.address,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Engine:
+    launcher: Launcher
+    hints: Hints
+    registry: Registry
+    scheduler: Scheduler
+    monitor: Monitor
+    reports: Reports
+    logs: Logs
+    queue_bell: Bell
+    address: Address
+
+
+def _engine(
+    settings: Settings, database: Database, objects: SigningStore, data: JobData
+) -> _Engine:
+    launcher = _launcher(settings)
+    hints = Hints(database)
+    queue_bell, address = Bell(), Address()
+    logs = Logs(database, objects, hints, utc_now)
+
+    def changed(project: ProjectId, job: int) -> None:
+        hints.publish(project_topic(project), job_topic(job))
+
+    def new_token() -> NewToken:
+        made = tokens.new_token()
+        return NewToken(text=made.text, lookup=made.lookup, hash=made.hash)
+
+    return _Engine(
+        launcher=launcher,
+        hints=hints,
+        registry=Registry(
+            database,
+            data,
+            launcher,
+            default_limit=settings.job_limit,
+            clock=utc_now,
+            changed=changed,
+            wake=queue_bell.ring,
+        ),
+        scheduler=Scheduler(
+            database,
+            launcher,
+            default_limit=settings.job_limit,
+            patience=settings.job_patience,
+            clock=utc_now,
+            new_token=new_token,
+            server=address,
+            changed=changed,
+        ),
+        monitor=Monitor(
+            database,
+            launcher,
+            lease=timedelta(seconds=settings.job_lease),
+            archive=logs.archive,
+            clock=utc_now,
+            changed=changed,
+            wake=queue_bell.ring,
+        ),
+        reports=Reports(
+            database,
+            data,
+            price=_price(settings),
+            grace=settings.job_grace,
+            heartbeat=_HEARTBEAT,
+            clock=utc_now,
+            changed=changed,
+            wake=queue_bell.ring,
+        ),
+        logs=logs,
+        queue_bell=queue_bell,
+        address=address,
+    )
+
+
+def _launcher(settings: Settings) -> Launcher:
+    return LocalLauncher(
+        settings.home / "agents",
+        cache_dir=settings.home / "cache",
+        cache_size=settings.cache_size,
+        server_file=settings.home / "server.lock",
+        cpu=settings.job_cpu or None,
+        memory=settings.job_memory or None,
+        grace=settings.job_grace,
+    )
+
+
+def _price(settings: Settings) -> Price:
+    prices = _prices(settings.prices)
+
+    def price(resources: Resources, seconds: float) -> float:
+        found = cost(prices, Configuration.of(resources), seconds)
+        return found if math.isfinite(found) else 0.0
+
+    return price
+
+
+def _prices(file: str) -> Prices:
+    if not file:
+        return DEFAULT_PRICES
+    try:
+        table = tomllib.loads(Path(file).expanduser().read_text("utf-8"))
+        return prices_from(table)
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(f"prices: the file {file} cannot be read: {error}") from None
+    except InvalidInput as error:
+        raise InvalidSetting(f"prices: {file}: {error.message}") from None
 
 
 def first_start(

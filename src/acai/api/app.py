@@ -11,14 +11,19 @@ from acai.api import errors
 from acai.api.middleware import Compress, LimitBody, Metrics, Observe
 from acai.api.needs import every_route, require_needs
 from acai.api.routes import (
+    agent,
     dashboard,
+    events,
     files,
     health,
+    jobs,
+    logs,
     metadata,
     objects,
     projects,
     provenance,
     resolve,
+    session,
     sets,
     tokens,
     uploads,
@@ -56,6 +61,7 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
     app.add_middleware(Observe, metrics=Metrics(registry))
     errors.install(app)
     for noun in (
+        session,
         projects,
         users,
         tokens,
@@ -65,6 +71,10 @@ def build_app(services: Services, lifespan: Any = None) -> FastAPI:
         sets,
         provenance,
         metadata,
+        jobs,
+        logs,
+        events,
+        agent,
         objects,
     ):
         app.include_router(noun.routes, prefix="/api/v1")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from enum import StrEnum
+from hmac import compare_digest
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
@@ -12,7 +14,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute
 
 from acai.api.services import Services
-from acai.model.errors import Forbidden, InvalidInput
+from acai.identity.sessions import Session
+from acai.model.errors import Forbidden, InvalidInput, Unauthenticated
 from acai.model.identity import Principal, Role
 
 
@@ -21,11 +24,13 @@ class Needs(StrEnum):
     SIGNED_URL = "signed_url"  # the URL itself is the proof; the route verifies it
     TOKEN = "token"  # noqa: S105  any user, also the global admin outside a project
     PROJECT = "project"  # a user acting in a project
+    JOB = "job"  # the agent of a job, with the token of its attempt
     PROJECT_ADMIN = "project_admin"
     GLOBAL_ADMIN = "global_admin"
 
 
 NEEDS_KEY = "x-acai-needs"
+_SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class UndeclaredRoute(AssertionError):
@@ -90,11 +95,10 @@ def every_route(routes: Sequence[BaseRoute], prefix: str = "") -> Iterator[tuple
 
 def admit(request: Request, needs: Needs) -> Principal:
     """The caller, if the request's token meets the need; raises otherwise."""
-    services: Services = request.app.state.services
-    principal = services.identity.authenticate(
-        bearer(request), client_address(request), request.headers.get("x-acai-project")
-    )
+    principal = _authenticated(request, request.app.state.services)
     role = principal.user.role
+    if needs is Needs.JOB and principal.job_id is None:
+        raise Forbidden("only the agent of a running job may do this")
     if needs is Needs.GLOBAL_ADMIN and role is not Role.GLOBAL_ADMIN:
         raise Forbidden("only the global admin may do this")
     if needs is Needs.PROJECT_ADMIN and role is Role.MEMBER:
@@ -102,6 +106,41 @@ def admit(request: Request, needs: Needs) -> Principal:
     if needs in (Needs.PROJECT, Needs.PROJECT_ADMIN) and principal.project_id is None:
         raise InvalidInput("the global admin must name a project here: add --project NAME")
     return principal
+
+
+def _authenticated(request: Request, services: Services) -> Principal:
+    """The caller behind the token, or without one behind a browser's session."""
+    project = request.headers.get("x-acai-project")
+    if "authorization" in request.headers or services.sessions.cookie_name not in request.cookies:
+        return services.identity.authenticate(bearer(request), client_address(request), project)
+    session = session_of(request, services)
+    if request.method not in _SAFE:
+        same_origin(request)
+        given = request.headers.get("x-acai-csrf", "")
+        if not compare_digest(given.encode(), session.csrf.encode()):
+            raise Forbidden("the request did not come from the dashboard; reload the page")
+    return services.identity.principal_of(session.lookup, project)
+
+
+def session_of(request: Request, services: Services) -> Session:
+    """The session of the request's cookie; Unauthenticated without one that holds."""
+    session = services.sessions.read(request.cookies.get(services.sessions.cookie_name, ""))
+    if session is None:
+        raise Unauthenticated("the session has ended; sign in again")
+    return session
+
+
+def same_origin(request: Request) -> None:
+    """Refuse what a page of another site sends. Programs send no Origin, and have no cookie."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        return
+    services: Services = request.app.state.services
+    ours = {request.headers.get("host", ""), urlsplit(services.settings.public_url).netloc}
+    if not urlsplit(origin).netloc or urlsplit(origin).netloc not in ours:
+        raise Forbidden(
+            f"{origin} is not this server's own address; set public_url if a proxy stands in front"
+        )
 
 
 def bearer(request: Request) -> str | None:

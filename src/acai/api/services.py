@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from acai.engine.changes import Changes
+from acai.engine.hints import Hints
+from acai.engine.logs import Logs
+from acai.engine.registry import Registry
+from acai.engine.reports import Reports
 from acai.identity.service import Identity
+from acai.identity.sessions import Sessions
 from acai.lake.files import Files
 from acai.lake.metadata import Metadata
 from acai.lake.provenance import Provenance
@@ -21,6 +27,7 @@ from acai.stores.objects.base import SigningStore
 class Services:
     settings: Settings
     identity: Identity
+    sessions: Sessions
     objects: SigningStore
     uploads: Uploads
     files: Files
@@ -29,4 +36,9 @@ class Services:
     provenance: Provenance
     metadata: Metadata
     search: Search
+    hints: Hints
+    registry: Registry
+    reports: Reports
+    logs: Logs
+    changes: Changes
     checks: dict[str, Callable[[], None]]  # readiness: each raises when its part is not ready

@@ -97,7 +97,9 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-def command(name: str, *, example: str, **attrs: Any) -> Callable[[Callable[..., Any]], Command]:
+def command(
+    name: str, *, example: str, cls: type[Command] = Command, **attrs: Any
+) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function that takes an Invocation and its own parameters."""
 
     def decorate(function: Callable[..., Any]) -> Command:
@@ -110,7 +112,7 @@ def command(name: str, *, example: str, **attrs: Any) -> Callable[[Callable[...,
             ctx.find_root().obj = invocation
             return function(invocation, **params)
 
-        made = click.command(name, cls=Command, example=example, **attrs)(callback)
+        made = click.command(name, cls=cls, example=example, **attrs)(callback)
         made.params.extend(common_options())
         return made
 

@@ -21,6 +21,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "doctor": ("acai.cli.doctor", "doctor", "Check the set-up and say how to mend it."),
     "file": ("acai.cli.file", "file", "Send, fetch, list and remove files."),
     "set": ("acai.cli.set", "set", "Make, list, show, compare and remove sets."),
+    "run": ("acai.cli.run", "run", "Submit a job."),
+    "job": ("acai.cli.job", "job", "List, show, watch, end and repeat jobs."),
     "trace": ("acai.cli.trace", "trace", "Draw what a set comes from, or what came from it."),
     "graph": ("acai.cli.graph", "graph", "Print the graph of all sets, in several formats."),
     "project": ("acai.cli.project", "project", "Make and list projects."),

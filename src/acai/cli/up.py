@@ -32,19 +32,28 @@ def up(invocation: Invocation, **flags: str | None) -> None:
 
     Every setting may also stand in its variable, or in config.toml of the home under [server].
     """
-    from acai.server import serve
+    from acai.server import Ready, serve
 
     settings = table.load(flags)
 
-    def ready(url: str, first: bool) -> None:
+    def ready(server: Ready) -> None:
         if invocation.json:
             from acai.cli.output import print_json
 
-            print_json({"url": url, "home": settings.home, "first_start": first})
+            print_json(
+                {
+                    "url": server.url,
+                    "home": settings.home,
+                    "first_start": server.first,
+                    "link": server.link,
+                }
+            )
         else:
-            if first:
+            if server.first:
                 click.echo(f"A new platform is made in {settings.home}; you are signed in to it.")
-            click.echo(f"acai is ready at {url}   (Ctrl-C stops it)")
+            click.echo(f"acai is ready at {server.url}   (Ctrl-C stops it)")
+            if server.link:
+                click.echo(f"Dashboard, signed in (good once): {server.link}")
             if settings.home != home_directory(os.environ):
                 click.echo(f"In another terminal, first: export ACAI_HOME={settings.home}")
         sys.stdout.flush()

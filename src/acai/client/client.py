@@ -6,15 +6,14 @@ from types import TracebackType
 from typing import Self
 
 from acai.client.credentials import discover
-from acai.client.files import FilesPart
 from acai.client.identity import IdentityPart
+from acai.client.jobs import JobsPart
 from acai.client.metadata import MetadataPart
 from acai.client.provenance import ProvenancePart
-from acai.client.sets import SetsPart
 from acai.client.transport import HttpTransport, Session, Transport
 
 
-class Client(IdentityPart, FilesPart, SetsPart, ProvenancePart, MetadataPart):
+class Client(JobsPart, IdentityPart, ProvenancePart, MetadataPart):
     """A connection to an acai platform. Thread-safe; use it as a context manager or `close` it.
 
     Without arguments it finds the server and the token as the command line does: `ACAI_SERVER`

@@ -183,10 +183,11 @@ class Session:
         body: Any = None,
         *,
         query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
     ) -> Reply:
         """Like `call`, with the good answer's body left to stream."""
-        return self._exchange(method, path, body, query, repeatable, whole=False)[0]
+        return self._exchange(method, path, body, query, repeatable, headers, whole=False)[0]
 
     def _exchange(
         self,
@@ -195,10 +196,11 @@ class Session:
         body: Any,
         query: Mapping[str, Any] | None,
         repeatable: bool | None,
+        more: Mapping[str, str] | None = None,
         *,
         whole: bool,
     ) -> tuple[Reply, bytes]:
-        headers = dict(self._headers)
+        headers = {**self._headers, **(more or {})}
         data: bytes | None = None
         if body is not None:
             data = json.dumps(body, separators=(",", ":")).encode()

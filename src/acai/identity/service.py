@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from acai.identity.limiter import FailureLimiter
@@ -117,6 +117,21 @@ class Identity:
                 raise Unauthenticated(_BAD_TOKEN)
             self._limiter.succeeded(token.hash)
             project_id = stored.project_id
+            if stored.job_id is not None:
+                return _job(stored)
+            if project is not None and project != stored.user.project:
+                project_id = self._foreign_project(tx, stored.user, project)
+        return Principal(user_id=stored.user_id, user=stored.user, project_id=project_id)
+
+    def principal_of(self, lookup: str, project: str | None) -> Principal:
+        """The caller behind a session, which names its token; Unauthenticated once that ended."""
+        with self._database.read(PLATFORM) as tx:
+            stored = records.token_by_lookup(tx, lookup)
+            if stored is None:
+                raise Unauthenticated("the session has ended with its token; sign in again")
+            project_id = stored.project_id
+            if stored.job_id is not None:
+                return _job(stored)
             if project is not None and project != stored.user.project:
                 project_id = self._foreign_project(tx, stored.user, project)
         return Principal(user_id=stored.user_id, user=stored.user, project_id=project_id)
@@ -171,6 +186,8 @@ class Identity:
 
     def rotate_token(self, caller: Principal, name: str | None) -> NewUser:
         """A new token in place of the old one, which stops working at once."""
+        if caller.job_id is not None:
+            raise Forbidden("a job's token cannot rotate tokens; use your own")
         with self._database.write(PLATFORM) as tx:
             if name is None:
                 user_id, user = caller.user_id, caller.user
@@ -201,3 +218,14 @@ class Identity:
         token = new_token()
         records.add_token(tx, user_id, token.lookup, token.hash, self._clock())
         return NewUser(user=user, token=token.text)
+
+
+def _job(stored: records.StoredToken) -> Principal:
+    """Whoever holds a job's token acts for its user in its project, with no further rights."""
+    return Principal(
+        user_id=stored.user_id,
+        user=replace(stored.user, role=Role.MEMBER),
+        project_id=stored.project_id,
+        job_id=stored.job_id,
+        attempt=stored.attempt,
+    )

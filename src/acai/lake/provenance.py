@@ -23,6 +23,7 @@ from acai.model.provenance import (
 )
 from acai.model.references import SetRef, parse_file_reference, parse_set_reference
 from acai.model.sets import SetVersion
+from acai.stores.records import jobs as job_records
 from acai.stores.records import provenance as records
 from acai.stores.records.chunks import Chunks
 from acai.stores.records.database import Database, Transaction
@@ -58,11 +59,12 @@ class Provenance:
             else:
                 walk = _walk(tx, start.id, back, depth, limit)
             values = records.nodes(tx, walk.depths)
+            jobs = _jobs(tx, walk.edges)
         order = sorted(walk.depths, key=lambda id_: (walk.depths[id_], id_))
         return Trace(
             direction=direction,
             nodes=tuple(TracedSet(set=values[id_], depth=walk.depths[id_]) for id_ in order),
-            edges=tuple(_edges(walk.edges, values)),
+            edges=tuple(_edges(walk.edges, values, jobs)),
             complete=walk.complete,
         )
 
@@ -76,8 +78,9 @@ class Provenance:
             known = {row.id: row.value() for row in page}
             older = {source for source, *_ in rows} - known.keys()
             values = {**known, **records.nodes(tx, older)}
+            jobs = _jobs(tx, rows)
         into: dict[int, list[Edge]] = defaultdict(list)
-        for (_, target, *_), edge in zip(rows, _edges(rows, values), strict=True):
+        for (_, target, *_), edge in zip(rows, _edges(rows, values, jobs), strict=True):
             into[target].append(edge)
         return [
             (id_, GraphNode(set=value, sources=tuple(into[id_]))) for id_, value in known.items()
@@ -97,10 +100,11 @@ class Provenance:
                 return PathBetween(shortest=(), nodes=(), edges=())
             rows = [row for row in rows if row[0] in depths]
             values = records.nodes(tx, depths)
+            jobs = _jobs(tx, rows)
         return PathBetween(
             shortest=tuple(values[id_].id for id_ in _shortest(first, last, rows, depths)),
             nodes=tuple(values[id_] for id_ in sorted(values)),
-            edges=tuple(_edges(rows, values)),
+            edges=tuple(_edges(rows, values, jobs)),
         )
 
     def holding(
@@ -188,17 +192,30 @@ def _shortest(
     return way[::-1]
 
 
-def _edges(rows: Sequence[records.EdgeRow], values: Mapping[int, SetVersion]) -> list[Edge]:
+def _jobs(tx: Transaction, rows: Iterable[records.EdgeRow]) -> Mapping[int | None, str | None]:
+    """The public ids of the jobs that made these edges."""
+    ids = {job for _, _, _, job, _ in rows if job is not None}
+    found: dict[int | None, str | None] = {None: None}
+    for job, public in (job_records.public_ids(tx, list(ids)) if ids else {}).items():
+        found[job] = public
+    return found
+
+
+def _edges(
+    rows: Sequence[records.EdgeRow],
+    values: Mapping[int, SetVersion],
+    jobs: Mapping[int | None, str | None],
+) -> list[Edge]:
     times = records.moments(row[4] for row in rows)
     return [
         Edge(
             source=values[source].id,
             target=values[target].id,
             action=_ACTIONS[action],
-            job=None,
+            job=jobs[job],
             create_time=times[time],
         )
-        for source, target, action, _, time in rows
+        for source, target, action, job, time in rows
     ]
 
 

@@ -95,8 +95,8 @@ class Sets:
                 content=root.content,
                 file_count=root.file_count,
                 size=root.size,
-                first_path=_path_at(store, root, 0),
-                last_path=_path_at(store, root, root.file_count - 1),
+                first_path=path_at(store, root, 0),
+                last_path=path_at(store, root, root.file_count - 1),
                 user=caller.user_id,
                 created_at=now,
             )
@@ -207,7 +207,7 @@ def _moved(tx: Transaction, ref: SetRef, row: records.SetRow) -> bool:
     return now is not None and now.id != row.id
 
 
-def _path_at(store: tree.ChunkStore, root: tree.Root, rank: int) -> str:
+def path_at(store: tree.ChunkStore, root: tree.Root, rank: int) -> str:
     ((path, _),) = tree.iterate(store, root, offset=rank, limit=1)
     return path
 

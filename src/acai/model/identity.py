@@ -55,6 +55,8 @@ class Principal:
     user_id: UserId
     user: User
     project_id: ProjectId | None
+    job_id: int | None = None  # the job whose token this is, and the attempt it belongs to
+    attempt: int | None = None
 
     @property
     def project(self) -> ProjectId:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from acai.client.transfer.calls import TransferCalls
@@ -61,6 +62,7 @@ class Uploading:
         skip_unreadable: bool,
         meter: Meter,
         note: OnNote | None,
+        commit: bool = True,
     ) -> None:
         self._calls = calls
         self._limits = limits
@@ -69,6 +71,7 @@ class Uploading:
         self._skip_unreadable = skip_unreadable
         self._meter = meter
         self._note = note
+        self._commit = commit  # else the session is left pending, for somebody else to commit
         self._stop = calls.patience.stop
         self._shared = SharedStore.find(limits.shared_directory, write=True)
         self._opening: Future[Upload] | None = None
@@ -104,12 +107,13 @@ class Uploading:
             self._stop.set()
             raise
         assert self._session is not None
-        committed = self._calls.commit(self._session.id, self._file_count)
+        held = replace(self._session, file_count=self._file_count, size=self._size)
+        done = self._calls.commit(held.id, held.file_count) if self._commit else held
         self._meter.finish()
         return Uploaded(
-            id=committed.id,
-            file_count=committed.file_count,
-            size=committed.size,
+            id=done.id,
+            file_count=done.file_count,
+            size=done.size,
             sent_bytes=self._sender.sent_bytes,
             deduplicated_files=self._file_count - self._new_files,
             deduplicated_bytes=self._size - self._new_bytes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -232,6 +233,7 @@ def _on_conflict(statement: Any, keys: list[str], row: Params, replace: bool) ->
 
 
 _checked: dict[Any, None] = {}
+_constants: weakref.WeakSet[Executable] = weakref.WeakSet()  # statements that passed themselves
 
 
 def _check_params(params: Params | Sequence[Params]) -> None:
@@ -242,14 +244,21 @@ def _check_params(params: Params | Sequence[Params]) -> None:
 
 
 def _check_once(statement: Executable) -> None:
-    """Check a statement's scope, remembering the shapes that passed."""
+    """Check a statement's scope, remembering the statements and the shapes that passed."""
+    if statement in _constants:
+        return
     cache_key = statement._generate_cache_key()  # type: ignore[attr-defined]
     if cache_key is None:
         scope.check(statement)
         return
+    _constants.add(statement)
     if cache_key.key in _checked:
         return
-    scope.check(statement)
+    try:
+        scope.check(statement)
+    except BaseException:
+        _constants.discard(statement)
+        raise
     if len(_checked) >= _CHECKED_LIMIT:
         _checked.clear()
     _checked[cache_key.key] = None

@@ -18,6 +18,7 @@ from acai.model.identity import Project, Role, User
 from acai.model.ids import ProjectId, UserId, public_id
 from acai.stores.records.database import Transaction
 from acai.stores.records.tables import platform, projects, tokens, users
+from acai.stores.records.tables_jobs import jobs
 
 _PLATFORM_LOCK = 7_650_000_002  # beside the one that migrations take
 
@@ -30,6 +31,8 @@ class StoredToken:
     user_id: UserId
     project_id: ProjectId | None
     user: User
+    job_id: int | None = None
+    attempt: int | None = None
 
 
 _user_columns = (
@@ -156,15 +159,17 @@ def lock_user(tx: Transaction, user: UserId) -> None:
 
 def remove_user(tx: Transaction, user: UserId, now: datetime) -> None:
     tx.execute(update(users).where(users.c.id == user).values(removed_at=now))
-    revoke_tokens(tx, user, now)
+    revoke_tokens(tx, user, now, of_jobs_too=True)
 
 
-def revoke_tokens(tx: Transaction, user: UserId, now: datetime) -> None:
-    tx.execute(
-        update(tokens)
-        .where(tokens.c.user_id == user, tokens.c.revoked_at.is_(None))
-        .values(revoked_at=now)
-    )
+def revoke_tokens(
+    tx: Transaction, user: UserId, now: datetime, *, of_jobs_too: bool = False
+) -> None:
+    """End a user's token; the tokens of running jobs stay, unless the user goes."""
+    statement = update(tokens).where(tokens.c.user_id == user, tokens.c.revoked_at.is_(None))
+    if not of_jobs_too:
+        statement = statement.where(tokens.c.job_id.is_(None))
+    tx.execute(statement.values(revoked_at=now))
 
 
 def add_token(tx: Transaction, user: UserId, lookup: str, hash: str, now: datetime) -> None:
@@ -173,19 +178,32 @@ def add_token(tx: Transaction, user: UserId, lookup: str, hash: str, now: dateti
 
 def token_by_lookup(tx: Transaction, lookup: str) -> StoredToken | None:
     row = tx.execute(
-        select(tokens.c.hash, *_user_columns)
-        .select_from(_users_with_project.join(tokens, tokens.c.user_id == users.c.id))
+        select(
+            tokens.c.hash,
+            tokens.c.job_id,
+            tokens.c.attempt,
+            jobs.c.project_id.label("job_project_id"),
+            *_user_columns,
+        )
+        .select_from(
+            _users_with_project.join(tokens, tokens.c.user_id == users.c.id).outerjoin(
+                jobs, jobs.c.id == tokens.c.job_id
+            )
+        )
         .where(
             tokens.c.lookup == lookup, tokens.c.revoked_at.is_(None), users.c.removed_at.is_(None)
         )
     ).first()
     if row is None:
         return None
+    project = row.project_id if row.job_id is None else row.job_project_id
     return StoredToken(
         hash=row.hash,
         user_id=UserId(row.id),
-        project_id=None if row.project_id is None else ProjectId(row.project_id),
+        project_id=None if project is None else ProjectId(project),
         user=_user(row),
+        job_id=row.job_id,
+        attempt=row.attempt,
     )
 
 

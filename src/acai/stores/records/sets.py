@@ -86,6 +86,7 @@ class NewVersion:
     last_path: str
     user: UserId
     created_at: datetime
+    job_id: int | None = None
 
 
 FileRow = tuple[str, int, bytes, int, int]
@@ -222,6 +223,7 @@ def add_version(tx: Transaction, name: str, new: NewVersion) -> SetRow:
             first_path=new.first_path,
             last_path=new.last_path,
             user_id=new.user,
+            job_id=new.job_id,
             created_at=new.created_at,
         )
     )

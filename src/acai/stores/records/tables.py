@@ -114,7 +114,11 @@ tokens = Table(
     Column("lookup", String(16), nullable=False),
     Column("hash", String(64), nullable=False),
     Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
+    Column("job_id", BigInteger),  # a token that is good for one attempt of this job only
+    Column("attempt", Integer),
     Column("created_at", Instant, nullable=False),
     Column("revoked_at", Instant),
     UniqueConstraint("lookup"),
 )
+_of_job = tokens.c.job_id.is_not(None)
+Index("ix_tokens_job_id", tokens.c.job_id, sqlite_where=_of_job, postgresql_where=_of_job)

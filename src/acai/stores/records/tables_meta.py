@@ -1,4 +1,4 @@
-"""Tables of what users say about files, sets and jobs, and of the jobs themselves.
+"""Tables of what users say about files, sets and jobs.
 
 Metadata is one typed row per value, found by key and value, and by entity; `design/
 metadata-layout.md` says why. A `column` is a key of one type, of one kind of entity, in one
@@ -8,13 +8,10 @@ project: its id stands for all four in the rows.
 from __future__ import annotations
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     Double,
-    Float,
     ForeignKey,
     Index,
-    Integer,
     PrimaryKeyConstraint,
     SmallInteger,
     String,
@@ -23,7 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from acai.stores.records.tables import Instant, RowId, metadata
+from acai.stores.records.tables import RowId, metadata
 
 INDEXED_TEXT = 512  # characters of a text that are found by index; the rest lies in `whole`
 
@@ -78,39 +75,3 @@ Index(
 )
 meta_tags = _values("meta_tags", Column("value", _Name, nullable=False))
 Index("ix_meta_tags_entity", meta_tags.c.entity_id, meta_tags.c.column_id)
-
-jobs = Table(
-    "jobs",
-    metadata,
-    Column("id", RowId, primary_key=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("public_id", String(32), nullable=False, unique=True),
-    Column("user_id", ForeignKey("users.id"), nullable=False),
-    Column("name", String(128)),
-    Column("status", String(16), nullable=False),
-    Column("command", Text, nullable=False),
-    Column("submitted_at", Instant, nullable=False),
-    Column("started_at", Instant),
-    Column("ended_at", Instant),
-    Column("runtime", Float),
-    Column("queue_time", Float),
-    Column("cost", Float),
-    Column("cpu", Float),
-    Column("memory", BigInteger),
-    Column("gpu", Float),
-    Column("peak_memory", BigInteger),
-    Column("cpu_seconds", Float),
-    Column("exit_code", Integer),
-    Index(None, "project_id", "id"),
-    Index(None, "project_id", "submitted_at"),
-)
-
-job_inputs = Table(
-    "job_inputs",
-    metadata,
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("job_id", ForeignKey("jobs.id"), nullable=False),
-    Column("set_version_id", ForeignKey("set_versions.id"), nullable=False),
-    PrimaryKeyConstraint("job_id", "set_version_id"),
-    Index(None, "set_version_id"),
-)

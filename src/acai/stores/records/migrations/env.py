@@ -2,8 +2,9 @@
 
 from alembic import context
 
+import acai.stores.records.tables_jobs
 import acai.stores.records.tables_lake
-import acai.stores.records.tables_meta  # noqa: F401  (both add their tables)
+import acai.stores.records.tables_meta  # noqa: F401  (all three add their tables)
 from acai.stores.records.tables import metadata
 
 context.configure(

@@ -21,8 +21,8 @@ from sqlalchemy import (
 from acai.model.metadata import EntityKind
 from acai.stores.records.scope import mine
 from acai.stores.records.tables import users
+from acai.stores.records.tables_jobs import job_inputs, jobs
 from acai.stores.records.tables_lake import file_versions, files, set_versions, sets
-from acai.stores.records.tables_meta import job_inputs, jobs
 
 Expression = ColumnElement[Any]
 

@@ -1,0 +1,316 @@
+"""Which profiling run to make next: the one that teaches most for what it costs.
+
+A belief is fitted to the trials so far: the set-up-and-scaling trend with its priors, and the
+kernel of the residual model. Each candidate would narrow the predictions that matter (the
+targets) by an amount that does not depend on how long it turns out to take; that amount per
+unit of predicted cost ranks the candidates. Profiling stops when the targets are known well
+enough, when nothing on offer teaches much, or when the budget is used up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acai.model.errors import InvalidInput
+from acai.provisioning.hints import Template
+from acai.provisioning.memory import MemoryModel, fit_memory
+from acai.provisioning.pricing import Prices, cost
+from acai.provisioning.runtime.gaussian import Fitted, condition
+from acai.provisioning.runtime.residual import Smooth
+from acai.provisioning.runtime.residual import fit as fit_residual
+from acai.provisioning.runtime.scaling import best_trend
+from acai.provisioning.runtime.space import Space
+from acai.provisioning.runtime.student import Floats
+from acai.provisioning.trials import Configuration, Trial, Value, finished
+
+DEFAULT_CPUS = (0.5, 1.0, 2.0)
+DEFAULT_MEMORIES_MB = (512.0, 1024.0, 2048.0)
+TOLERANCE = 0.06  # the relative deviation of the targets at which the model is good enough
+ENOUGH_DONE = 0.95  # the share of a grid that is waited for; the rest are stragglers
+_REACH = 4.0  # targets lie at the largest values, and at this many times those
+_LITTLE = 0.01  # a candidate that lowers the targets' variance by less teaches nothing
+_LEARNT = 10  # trials from which the kernel's settings are learnt, no longer supposed
+_SUPPOSED = (math.log(0.08), math.log(0.04))  # amplitudes over CPUs and over everything
+_SUPPOSED_LENGTH = math.log(1.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    configuration: Configuration
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Next:
+    """Runs to make now, at once if there are several, with what they are expected to cost."""
+
+    candidates: tuple[Candidate, ...]
+    expected_cost: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    reason: str
+
+
+def grid(
+    template: Template,
+    cpus: Sequence[float] = DEFAULT_CPUS,
+    memories_mb: Sequence[float] = DEFAULT_MEMORIES_MB,
+) -> list[Candidate]:
+    """The full profiling grid: every CPU choice with every memory and every hinted value."""
+    return [
+        Candidate(configuration=Configuration(cpu=cpu, memory_mb=memory), values=values)
+        for cpu in cpus
+        for memory in memories_mb
+        for values in template.combinations()
+    ]
+
+
+def grid_is_done(ended: int, total: int) -> bool:
+    """Whether enough of a grid has ended to fit a model; what still runs may be cut."""
+    return ended >= math.ceil(ENOUGH_DONE * total - 1e-9)
+
+
+def next_trials(
+    *,
+    candidates: Sequence[Candidate],
+    trials: Sequence[Trial],
+    prices: Prices,
+    budget: float | None = None,
+    count: int = 1,
+    tolerance: float = TOLERANCE,
+    targets: Sequence[Candidate] | None = None,
+    running: Sequence[Candidate] = (),
+) -> Next | Stop:
+    """What to run next, or why to stop.
+
+    `trials` are all that is known, profiled or not; only profiled ones count against `budget`.
+    `running` are started and not yet ended: they are not proposed again, and count as spent.
+    """
+    if budget is not None and not (math.isfinite(budget) and budget > 0):
+        raise InvalidInput(f"the profiling budget must be above 0, not {budget:g}")
+    if not candidates:
+        raise InvalidInput("there is nothing to profile: the grid of candidates is empty")
+    memory = fit_memory(trials)
+    open_ones = _open(candidates, trials, running, memory)
+    if not open_ones:
+        return Stop(reason="every candidate has been run")
+    spent = sum(cost(prices, t.configuration, t.seconds) for t in trials if t.profiled)
+    if not finished(trials):
+        return _first(open_ones, prices, budget, spent, running)
+    belief = _Belief.of(candidates, trials, prices)
+    left = math.inf if budget is None else budget - spent - float(belief.price(running).sum())
+    return _choose(
+        belief=belief,
+        open_ones=open_ones,
+        targets=list(targets or _targets(candidates)),
+        left=left,
+        count=count,
+        tolerance=tolerance,
+        running=running,
+    )
+
+
+def _open(
+    candidates: Sequence[Candidate],
+    trials: Sequence[Trial],
+    running: Sequence[Candidate],
+    memory: MemoryModel,
+) -> list[Candidate]:
+    """Candidates not yet tried that would probably survive."""
+    tried = {_key(one.configuration, one.values) for one in trials}
+    tried |= {_key(one.configuration, one.values) for one in running}
+    left = [one for one in candidates if _key(one.configuration, one.values) not in tried]
+    return [
+        one
+        for one in left
+        if memory.needed([one.configuration], one.values, 0.5)[0] <= one.configuration.memory_mb
+    ]
+
+
+def _key(configuration: Configuration, values: Mapping[str, Value]) -> object:
+    return configuration, tuple(sorted(values.items()))
+
+
+def _first(
+    open_ones: Sequence[Candidate],
+    prices: Prices,
+    budget: float | None,
+    spent: float,
+    running: Sequence[Candidate],
+) -> Next | Stop:
+    """With nothing finished yet: the smallest values, about one CPU, the most memory.
+
+    The most memory because a first run that is killed teaches little, and one that ends well
+    tells its peak.
+    """
+    if running:
+        return Stop(reason="the first run has not ended yet")
+    if budget is not None and spent >= budget:
+        return Stop(reason="the budget is used up and no run has finished")
+
+    def order(one: Candidate) -> tuple[float, float, float]:
+        size = sum(math.log(max(v, 1e-9)) for v in one.values.values() if not isinstance(v, str))
+        distance = abs(math.log(one.configuration.cpu))
+        return (size, distance, -one.configuration.memory_mb)
+
+    chosen = min(open_ones, key=order)
+    return Next(
+        candidates=(chosen,),
+        expected_cost=math.nan,
+        reason="a first, small run, to learn how long runs take and how much memory they need",
+    )
+
+
+def _targets(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """What people will ask: every CPU choice, at the largest values and well beyond them."""
+    names = [n for n, v in candidates[0].values.items() if not isinstance(v, str)]
+    most = {n: max(float(one.values[n]) for one in candidates) for n in names}
+    words = {tuple(sorted((n, v) for n, v in c.values.items() if n not in names)): c for c in
+             candidates}  # fmt: skip
+    memory = max(one.configuration.memory_mb for one in candidates)
+    return [
+        Candidate(
+            configuration=Configuration(cpu=cpu, memory_mb=memory),
+            values={**one.values, **{n: most[n] * reach for n in names}},
+        )
+        for cpu in sorted({one.configuration.cpu for one in candidates})
+        for one in words.values()
+        for reach in (1.0, _REACH)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Belief:
+    fitted: Fitted
+    prices: Prices
+
+    @classmethod
+    def of(
+        cls, candidates: Sequence[Candidate], trials: Sequence[Trial], prices: Prices
+    ) -> _Belief:
+        done = finished(trials)
+        imagined = [
+            Trial(configuration=one.configuration, values=one.values, seconds=1.0)
+            for one in candidates
+        ]
+        space = Space.of([*imagined, *done])
+        if len(done) >= _LEARNT:
+            return cls(fitted=fit_residual(done, space), prices=prices)
+        at = space.encode_trials(done)
+        log_seconds = np.log([one.seconds for one in done])
+        trend, weights = best_trend(_as_run(space, done), at, log_seconds)
+        dimensions = 2 + len(space.numbers) + len(space.choices)
+        settings = np.array([*_SUPPOSED, *[_SUPPOSED_LENGTH] * dimensions])
+        fitted = condition(
+            name="belief",
+            space=space,
+            trend=trend,
+            kernel=Smooth(settings=settings),
+            at=at,
+            log_seconds=log_seconds,
+            noise=None,
+            noise_weights=weights,
+        )
+        return cls(fitted=fitted, prices=prices)
+
+    def price(self, candidates: Sequence[Candidate]) -> Floats:
+        """Expected cost of each."""
+        if not candidates:
+            return np.zeros(0)
+        prediction = self.fitted.predict(
+            [one.configuration for one in candidates], [one.values for one in candidates]
+        )
+        hourly = np.array([self.prices.hourly(one.configuration) for one in candidates])
+        capped = prediction.location + np.minimum(prediction.scale, 1.0) ** 2 / 2
+        return np.asarray(np.exp(capped) * hourly / 3600, dtype=np.float64)
+
+    def covariance(self, a: Sequence[Candidate], b: Sequence[Candidate]) -> Floats:
+        space = self.fitted.space
+        return self.fitted.covariance(
+            space.encode([one.configuration for one in a], [one.values for one in a]),
+            space.encode([one.configuration for one in b], [one.values for one in b]),
+        )
+
+
+def _as_run(space: Space, done: Sequence[Trial]) -> Space:
+    """The same space, knowing how many different values were really run: a power can only be
+    told from one that is taken for granted where its value varied."""
+    numbers = tuple(
+        replace(number, distinct=len({one.values[number.name] for one in done}))
+        for number in space.numbers
+    )
+    return replace(space, numbers=numbers)
+
+
+def _choose(
+    *,
+    belief: _Belief,
+    open_ones: Sequence[Candidate],
+    targets: Sequence[Candidate],
+    left: float,
+    count: int,
+    tolerance: float,
+    running: Sequence[Candidate],
+) -> Next | Stop:
+    everything = [*running, *open_ones, *targets]
+    joint = belief.covariance(everything, everything)
+    noise = belief.fitted.noise**2
+    for row in range(len(running)):
+        joint = _after(joint, row, noise)
+    aims = np.arange(len(everything) - len(targets), len(everything))
+    deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    if deviation <= tolerance:
+        return Stop(reason=f"predictions are good to {100 * deviation:.1f} %")
+    prices = belief.price(open_ones)
+    picked: list[int] = []
+    total = 0.0
+    rows = np.arange(len(running), len(running) + len(open_ones))
+    for _ in range(count):
+        gains = _gains(joint, rows, aims, noise)
+        allowed = prices + total <= left
+        allowed[picked] = False
+        worth = np.where(allowed & (gains >= _LITTLE), gains / prices, 0.0)
+        best = int(np.argmax(worth))
+        if worth[best] <= 0:
+            break
+        picked.append(best)
+        total += float(prices[best])
+        joint = _after(joint, int(rows[best]), noise)
+    if not picked:
+        return _nothing(gains, prices, left, deviation)
+    after = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    return Next(
+        candidates=tuple(open_ones[place] for place in picked),
+        expected_cost=total,
+        reason=f"to bring predictions from {100 * deviation:.0f} % to {100 * after:.0f} %",
+    )
+
+
+def _gains(joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: float) -> Floats:
+    """By what share observing each row would lower the mean variance of the targets."""
+    lowered = (joint[np.ix_(rows, aims)] ** 2).sum(axis=1) / (np.diag(joint)[rows] + noise)
+    return np.asarray(lowered / np.diag(joint)[aims].sum(), dtype=np.float64)
+
+
+def _after(joint: Floats, row: int, noise: float) -> Floats:
+    """The covariance once that row has been observed."""
+    column = joint[:, row]
+    return np.asarray(joint - np.outer(column, column) / (column[row] + noise), dtype=np.float64)
+
+
+def _nothing(gains: Floats, prices: Floats, left: float, deviation: float) -> Stop:
+    known = f"predictions are good to {100 * deviation:.0f} %"
+    if (gains < _LITTLE).all():
+        return Stop(reason=f"no run on offer would teach much more; {known}")
+    return Stop(
+        reason=f"the budget is used up: the cheapest useful run would cost "
+        f"{prices[gains >= _LITTLE].min():.4g} and {max(left, 0):.4g} are left; {known}"
+    )

@@ -1,0 +1,213 @@
+"""What is believed of a job's behaviour over every offer, and how one measurement changes it.
+
+A Gaussian process over the logarithm of run time. Instead of one best guess of its
+hyper-parameters it carries a few dozen drawn from a prior, and weighs them by how well each
+explained what was measured: with three points a single maximum of the likelihood is mostly
+luck, and the average is not. Conditioning adds one row to a Cholesky factor that already
+reaches over all offers, so a step costs (hypotheses x measurements x offers) and needs no
+solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from acai.model.errors import InvalidInput
+from acai.provisioning.fleet.cloud import Configuration
+
+Array = npt.NDArray[np.float64]
+
+_LEVEL_VARIANCE = 25.0  # of log time: nothing is known of how long the job takes as such
+_JITTER = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prior:
+    """The distributions that hypotheses are drawn from. Spreads of log time; distances in
+    doublings (of count, of CPU, of memory per CPU) or in the features' own unit.
+
+    `cliff_share` of the hypotheses hold that the job runs in another regime once the fleet's
+    memory, as a whole, exceeds some amount: what was read again from disk then stays in memory.
+    """
+
+    hypotheses: int = 96
+    length: float = 2.0
+    wiggle: float = 0.3
+    slope: float = 0.25
+    noise: float = 0.04
+    speedup: float = 0.6
+    cliff_share: float = 0.8
+    cliff_height: float = 0.8
+    cliff_width: float = 0.08
+    past_share: float = 0.75
+    past_scale: float = 0.7
+    past_wiggle: float = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """Per hypothesis and offer: normal distributions, and what each hypothesis weighs."""
+
+    weights: Array
+    mean: Array
+    spread: Array
+
+
+class Space:
+    """The offers as numbers, and the hypotheses over them: built once, shared by searches.
+
+    `past` holds earlier jobs' run times by configuration name; where there are any, most
+    hypotheses expect the new job to behave like a mixture of those.
+    """
+
+    def __init__(
+        self,
+        offers: Sequence[Configuration],
+        *,
+        prior: Prior | None = None,
+        past: Sequence[Mapping[str, float]] = (),
+        seed: int = 0,
+    ) -> None:
+        if not offers:
+            raise InvalidInput("The cloud offers no configuration; nothing can be searched.")
+        self.offers = tuple(offers)
+        self.index = {offer.name: number for number, offer in enumerate(self.offers)}
+        if len(self.index) != len(self.offers):
+            raise InvalidInput("Two configurations of the cloud have the same name.")
+        self.prior = prior or Prior()
+        self._points = _coordinates(self.offers)
+        self._draw(np.random.default_rng(seed))
+        self.expected = np.zeros((self.size, len(self.offers)))
+        self._curves = np.zeros((0, len(self.offers)))
+        if past:
+            self._learn(past)
+
+    @property
+    def size(self) -> int:
+        return self.prior.hypotheses
+
+    def _draw(self, random: np.random.Generator) -> None:
+        prior, count = self.prior, self.prior.hypotheses
+
+        def around(centre: float, *shape: int) -> Array:
+            return centre * np.exp(random.normal(0.0, 0.6, (count, *shape)))
+
+        self._length = around(prior.length, self._points.shape[1])
+        self._wiggle = around(prior.wiggle)
+        self._slope = around(prior.slope)
+        self.noise = around(prior.noise)
+        total_cpu = np.log2([offer.cpu * offer.count for offer in self.offers])
+        self._ideal = -prior.speedup * log(2.0) * (total_cpu - total_cpu.mean())
+        memory = np.log2([offer.memory_mb * offer.count for offer in self.offers])
+        edges = random.uniform(memory.min() - 0.5, memory.max(), count)
+        heights = around(prior.cliff_height) * (random.random(count) < prior.cliff_share)
+        exponent = np.clip((edges[:, None] - memory) / prior.cliff_width, -50.0, 50.0)
+        self._cliff = heights[:, None] / (1.0 + np.exp(exponent))
+        self._past = np.zeros(count)
+
+    def _learn(self, past: Sequence[Mapping[str, float]]) -> None:
+        rows = np.stack([self._complete(times) for times in past])
+        rows -= rows.mean(axis=1, keepdims=True)
+        typical = rows.mean(axis=0)
+        self._curves = (rows - typical) / max(1.0, len(rows) - 1.0) ** 0.5
+        believers = np.arange(self.size) < self.prior.past_share * self.size
+        self._past = np.where(believers, self.prior.past_scale, 0.0)
+        self._wiggle = np.where(believers, self.prior.past_wiggle, 1.0) * self._wiggle
+        self._slope = np.where(believers, self.prior.past_wiggle, 1.0) * self._slope
+        self._cliff *= np.where(believers, self.prior.past_wiggle, 1.0)[:, None]
+        self.expected = np.where(believers[:, None], typical - self._ideal, 0.0)
+
+    def _complete(self, times: Mapping[str, float]) -> Array:
+        """One earlier job's log time on every offer, filled in where it was not measured."""
+        belief = Belief(self)
+        known = [name for name in times if name in self.index]
+        if not known:
+            raise InvalidInput("An earlier job shares no configuration with what is offered.")
+        for name in known:
+            belief.observe(self.index[name], log(times[name]))
+        forecast = belief.forecast()
+        filled: Array = forecast.weights @ forecast.mean
+        for name in known:
+            filled[self.index[name]] = log(times[name])
+        return filled
+
+    def mean(self) -> Array:
+        found: Array = self._ideal + self.expected
+        return found
+
+    def covariance(self, offer: int) -> Array:
+        """Of every hypothesis, between one offer and all: (hypotheses, offers)."""
+        apart = (self._points - self._points[offer]) ** 2
+        distance = np.sqrt(5.0 * (1.0 / self._length**2) @ apart.T)
+        near = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
+        centred = self._points - self._points.mean(axis=0)
+        along = centred @ centred[offer]
+        found: Array = (
+            _LEVEL_VARIANCE
+            + (self._wiggle**2)[:, None] * near
+            + (self._slope**2)[:, None] * along
+            + self._cliff * self._cliff[:, offer : offer + 1]
+            + (self._past**2)[:, None] * (self._curves.T @ self._curves[:, offer])
+        )
+        return found
+
+    def variance(self) -> Array:
+        centred = self._points - self._points.mean(axis=0)
+        found: Array = (
+            _LEVEL_VARIANCE
+            + (self._wiggle**2)[:, None]
+            + (self._slope**2)[:, None] * (centred**2).sum(axis=1)
+            + self._cliff**2
+            + (self._past**2)[:, None] * (self._curves**2).sum(axis=0)
+        )
+        return found
+
+
+class Belief:
+    """A space conditioned on the measurements given so far."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        count = len(space.offers)
+        self._rows = np.zeros((0, space.size, count))
+        self._mean = np.broadcast_to(space.mean(), (space.size, count)).copy()
+        self._variance = space.variance()
+        self._evidence = np.zeros(space.size)
+
+    def observe(self, offer: int, value: float) -> None:
+        """Take in that the logarithm of run time on this offer is `value`."""
+        explained = np.einsum("ks,kso->so", self._rows[:, :, offer], self._rows)
+        left = self._variance[:, offer] + self._space.noise**2
+        pivot = np.sqrt(left)
+        row = (self._space.covariance(offer) - explained) / pivot[:, None]
+        pull = (value - self._mean[:, offer]) / pivot
+        self._evidence -= 0.5 * pull**2 + np.log(pivot)
+        self._mean += row * pull[:, None]
+        self._variance = np.maximum(self._variance - row**2, _JITTER)
+        self._rows = np.concatenate([self._rows, row[None]])
+
+    def forecast(self) -> Forecast:
+        weights = np.exp(self._evidence - self._evidence.max())
+        return Forecast(
+            weights=weights / weights.sum(),
+            mean=self._mean,
+            spread=np.sqrt(self._variance),
+        )
+
+
+def _coordinates(offers: Sequence[Configuration]) -> Array:
+    """Count, CPU and memory per CPU in doublings, then the features that differ anywhere."""
+    names = sorted({name for offer in offers for name in offer.features})
+    columns = [
+        np.log2([offer.count for offer in offers]),
+        np.log2([offer.cpu for offer in offers]),
+        np.log2([offer.memory_mb / offer.cpu for offer in offers]),
+        *(np.array([offer.features.get(name, 0.0) for offer in offers]) for name in names),
+    ]
+    varied = [column for column in columns if np.ptp(column) > 0]
+    return np.stack(varied or columns[:1], axis=1).astype(np.float64)

@@ -1,0 +1,138 @@
+"""What the set-up-and-scaling trend leaves over, learnt by a Gaussian process.
+
+Two parts: a curve over the CPUs alone, which holds for every value and so also outside the
+values that were run (a thread pool that does not suit 1.5 CPUs does so for 3 epochs and for
+300), and a smooth function of everything, which fades away from the trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from acai.provisioning.runtime.gaussian import Fitted, Trend, condition
+from acai.provisioning.runtime.scaling import best_trend
+from acai.provisioning.runtime.space import Encoded, Space
+from acai.provisioning.runtime.student import Floats
+from acai.provisioning.trials import Trial
+
+NAME = "scaling and residual"
+_CPU_LENGTH = 0.35  # in log CPUs: neighbours such as 1 and 1.5 say a little about each other
+_AMPLITUDE = (np.log(0.05), 1.0)  # priors of the logarithms: mean, deviation
+_LENGTH = (np.log(1.5), 1.0)
+_NOISE = (np.log(0.05), 1.0)
+_STEPS = 80
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Smooth:
+    """Matern 5/2 over everything plus a squared exponential over the CPUs.
+
+    `settings` are logarithms: CPU amplitude, overall amplitude, then one length per dimension.
+    """
+
+    settings: Floats
+
+    def between(self, a: Encoded, b: Encoded) -> Floats:
+        cpu = np.exp(2 * self.settings[0]) * _over_cpus(a, b)
+        distance = np.sqrt(np.tensordot(np.exp(-2 * self.settings[2:]), _gaps(a, b), 1))
+        return np.asarray(cpu + np.exp(2 * self.settings[1]) * _matern(distance), dtype=np.float64)
+
+    def variance(self) -> float:
+        return float(np.exp(2 * self.settings[0]) + np.exp(2 * self.settings[1]))
+
+
+def _over_cpus(a: Encoded, b: Encoded) -> Floats:
+    gap = (a.log_cpu[:, None] - b.log_cpu[None, :]) / _CPU_LENGTH
+    return np.asarray(np.exp(-0.5 * gap**2), dtype=np.float64)
+
+
+def _gaps(a: Encoded, b: Encoded) -> Floats:
+    """Squared differences, one layer per dimension; two different words are one apart."""
+    columns_a = np.column_stack([a.log_cpu, a.log_memory, a.numbers])
+    columns_b = np.column_stack([b.log_cpu, b.log_memory, b.numbers])
+    numeric = (columns_a.T[:, :, None] - columns_b.T[:, None, :]) ** 2
+    words = (a.levels.T[:, :, None] != b.levels.T[:, None, :]).astype(np.float64)
+    return np.concatenate([numeric, words])
+
+
+def _matern(distance: Floats) -> Floats:
+    scaled = np.sqrt(5.0) * distance
+    return np.asarray((1 + scaled + scaled**2 / 3) * np.exp(-scaled), dtype=np.float64)
+
+
+def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
+    space = space or Space.of(trials)
+    at = space.encode_trials(trials)
+    log_seconds = np.log([one.seconds for one in trials])
+    trend, _ = best_trend(space, at, log_seconds)
+    settings, noise = _learn(trend, at, log_seconds, np.ones(len(at)))
+    return condition(
+        name=NAME,
+        space=space,
+        trend=trend,
+        kernel=Smooth(settings=settings),
+        at=at,
+        log_seconds=log_seconds,
+        noise=noise,
+        noise_weights=np.ones(len(at)),
+    )
+
+
+def _learn(trend: Trend, at: Encoded, log_seconds: Floats, weights: Floats) -> tuple[Floats, float]:
+    """Settings and noise of the most posterior probability."""
+    slopes = trend.slopes(at)
+    linear = (slopes * trend.prior) @ slopes.T
+    residuals = log_seconds - trend.mean(at) + slopes @ trend.shift
+    over_cpus, gaps = _over_cpus(at, at), _gaps(at, at)
+    means = np.array([_AMPLITUDE[0], _AMPLITUDE[0], *[_LENGTH[0]] * len(gaps), _NOISE[0]])
+    widths = np.array([_AMPLITUDE[1], _AMPLITUDE[1], *[_LENGTH[1]] * len(gaps), _NOISE[1]])
+
+    def slope(where: Floats) -> tuple[float, Floats]:
+        """Minus the log posterior, and its derivatives."""
+        inverse_squares = np.exp(-2 * where[2:-1])
+        distance = np.sqrt(np.tensordot(inverse_squares, gaps, 1))
+        scaled = np.sqrt(5.0) * distance
+        decay = np.exp(2 * where[1] - scaled)
+        smooth = (1 + scaled + scaled**2 / 3) * decay
+        cpu = np.exp(2 * where[0]) * over_cpus
+        noise = np.exp(2 * where[-1]) / weights
+        covariance = linear + cpu + smooth + np.diag(noise)
+        lower = np.linalg.cholesky(covariance)
+        inverse = np.linalg.inv(covariance)
+        solved = inverse @ residuals
+        value = 0.5 * float(residuals @ solved) + float(np.log(np.diag(lower)).sum())
+        outer = 0.5 * (inverse - np.outer(solved, solved))
+        by_gap = outer * (5 / 3) * (1 + scaled) * decay  # times each layer's scaled gaps
+        derivative = np.concatenate(
+            [
+                [2 * float((outer * cpu).sum()), 2 * float((outer * smooth).sum())],
+                inverse_squares * np.tensordot(gaps, by_gap, 2),
+                [2 * float(np.diag(outer) @ noise)],
+            ]
+        )
+        off = (where - means) / widths
+        return value + 0.5 * float(off @ off), derivative + off / widths
+
+    found = _descend(slope, means)
+    return found[:-1], float(np.exp(found[-1]))
+
+
+def _descend(slope: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+    """Resilient descent: each coordinate has its own step, which signs alone grow and shrink."""
+    where, steps = start.copy(), np.full(len(start), 0.2)
+    before = np.zeros(len(start))
+    best, best_value = where, np.inf
+    for _ in range(_STEPS):
+        value, gradient = slope(where)
+        if value < best_value:
+            best, best_value = where, value
+        agreed = np.sign(gradient) * np.sign(before)
+        steps = np.clip(steps * np.where(agreed > 0, 1.3, np.where(agreed < 0, 0.5, 1)), 1e-4, 0.7)
+        before = np.where(agreed < 0, 0.0, gradient)
+        where = np.clip(where - np.sign(before) * steps, start - 6, start + 6)
+        if steps.max() < 2e-3:
+            break
+    return best

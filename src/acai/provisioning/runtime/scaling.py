@@ -1,0 +1,236 @@
+"""A fixed set-up plus work that scales: t = setup(cpu) + work(values) / speed(cpu).
+
+Start-up and imports do not grow with the values, and use about one CPU whatever they are given.
+The work is a product of powers of the values; below one CPU it slows down in proportion, above
+one it speeds up as c / (1 + s (c - 1)), which saturates. The parameters have priors, so that a
+handful of trials is enough to start with, and what the trials do not settle stays uncertain.
+For each value the power is tried as 1, as 0 and free, and the evidence decides: three small
+numbers of epochs cannot tell a power of 1.1 from a longer set-up, and should not try.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from acai.provisioning.runtime.gaussian import PRIOR_NOISE, Fitted, condition
+from acai.provisioning.runtime.space import Encoded, Space
+from acai.provisioning.runtime.student import Floats
+from acai.provisioning.trials import Trial
+
+NAME = "set-up and scaling"
+JITTER = 0.1  # seconds by which the start of any run varies
+_SETUP, _SETUP_BELOW, _SETUP_ABOVE, _WORK, _BELOW, _SATURATION, _MEMORY, _FIRST = range(8)
+_LINEAR, _NONE, _FREE = (1.0, 0.03), (0.0, 0.03), (0.5, 0.7)  # power: prior mean, deviation
+_ROBUST = 4.0  # degrees of freedom of the noise while fitting: a straggler does not bend the curve
+_ENUMERATED = 9  # combinations of powers that are all tried; beyond, one value at a time
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scaling:
+    """At parameters: log set-up and log work at 1 CPU and the trials' mean values, then powers."""
+
+    parameters: Floats
+    centre: Floats  # prior means
+    prior: Floats
+
+    @property
+    def shift(self) -> Floats:
+        return self.parameters - self.centre
+
+    def mean(self, at: Encoded) -> Floats:
+        setup, work, _, _ = self._parts(at)
+        return np.logaddexp(setup, work)
+
+    def slopes(self, at: Encoded) -> Floats:
+        setup, work, below, above = self._parts(at)
+        share = 1 / (1 + np.exp(np.clip(setup - work, -60, 60)))  # of the work in the whole
+        saturation = math.exp(self.parameters[_SATURATION])
+        extra = np.exp(above) - 1
+        by_saturation = saturation * extra / (1 + saturation * extra)
+        parts = [
+            (1 - share),
+            (1 - share) * -below,
+            (1 - share) * -above,
+            share,
+            share * -below,
+            share * by_saturation,
+            share * at.log_memory,
+            share[:, None] * at.numbers,
+            share[:, None] * at.words,
+        ]
+        return np.column_stack(parts)
+
+    def _parts(self, at: Encoded) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log set-up, log work, and log CPUs below and above one."""
+        p = self.parameters
+        below, above = np.minimum(at.log_cpu, 0.0), np.maximum(at.log_cpu, 0.0)
+        setup = p[_SETUP] - p[_SETUP_BELOW] * below - p[_SETUP_ABOVE] * above
+        slowing = np.log1p(math.exp(p[_SATURATION]) * (np.exp(above) - 1))
+        numbers = at.numbers.shape[1]
+        work = p[_WORK] - p[_BELOW] * below - above + slowing + p[_MEMORY] * at.log_memory
+        work = work + at.numbers @ p[_FIRST : _FIRST + numbers]
+        work = work + at.words @ p[_FIRST + numbers :]
+        return setup, work, below, above
+
+    def describe(self, space: Space) -> str:
+        p = self.parameters
+        powers = p[_FIRST : _FIRST + len(space.numbers)]
+        said = [
+            f"{number.name}^{power:.2f}" if number.logged else f"exp({power:.2f} {number.name})"
+            for number, power in zip(space.numbers, powers, strict=True)
+        ]
+        gain = 2 / (1 + math.exp(p[_SATURATION]))
+        return (
+            f"about {math.exp(p[_SETUP]):.1f} s of set-up at 1 vCPU, then work that goes as "
+            f"{' '.join(said) or 'a constant'} and is {gain:.2f} times as fast on 2 vCPU as on 1"
+        )
+
+
+def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
+    space = space or Space.of(trials)
+    at = space.encode_trials(trials)
+    log_seconds = np.log([one.seconds for one in trials])
+    trend, weights = best_trend(space, at, log_seconds)
+    return condition(
+        name=NAME,
+        space=space,
+        trend=trend,
+        kernel=None,
+        at=at,
+        log_seconds=log_seconds,
+        noise=None,
+        noise_weights=weights,
+    )
+
+
+def best_trend(space: Space, at: Encoded, log_seconds: Floats) -> tuple[Scaling, Floats]:
+    """The trend of the powers with the most evidence, and the trials' robust weights."""
+    options = [_options(number.logged, number.distinct) for number in space.numbers]
+    freest = tuple(choice[-1] for choice in options)
+    start, weights = _settle(space, at, log_seconds, freest)
+    noise = _noise(start, at, log_seconds, weights)
+    seen: dict[tuple[tuple[float, float], ...], tuple[float, Scaling]] = {}
+
+    def evidence(powers: tuple[tuple[float, float], ...]) -> float:
+        if powers not in seen:
+            trend = _climb(_blank(space, at, log_seconds, powers), at, log_seconds, weights, noise)
+            seen[powers] = (_log_evidence(trend, at, log_seconds, weights, noise), trend)
+        return seen[powers][0]
+
+    if math.prod(len(choice) for choice in options) <= _ENUMERATED:
+        best = max(itertools.product(*options), key=evidence)
+    else:
+        best = freest
+        for place, choice in enumerate(options):
+            best = max(
+                ((*best[:place], power, *best[place + 1 :]) for power in choice), key=evidence
+            )
+    return _settle(space, at, log_seconds, best)
+
+
+def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
+    if distinct < 2:
+        return [_FREE if logged else (0.0, 0.3)]
+    return [_LINEAR, _NONE, _FREE] if logged else [(0.0, 0.02), (0.0, 0.5)]
+
+
+def _blank(
+    space: Space, at: Encoded, log_seconds: Floats, powers: tuple[tuple[float, float], ...]
+) -> Scaling:
+    """At its prior means. A third of the shortest run is the first guess at the set-up."""
+    one_cpu = log_seconds + at.log_cpu
+    priors = [
+        (float(log_seconds.min()) + math.log(0.3), 1.5),
+        (0.95, 0.15),
+        (0.15, 0.15),
+        (float(np.median(one_cpu)), 2.0),
+        (1.0, 0.1),
+        (math.log(0.15), 1.2),
+        (0.0, 0.05),
+        *powers,
+        *[(0.0, 0.5)] * at.words.shape[1],
+    ]
+    centre = np.array([mean for mean, _ in priors])
+    return Scaling(
+        parameters=centre.copy(),
+        centre=centre,
+        prior=np.array([deviation for _, deviation in priors]) ** 2,
+    )
+
+
+def _settle(
+    space: Space, at: Encoded, log_seconds: Floats, powers: tuple[tuple[float, float], ...]
+) -> tuple[Scaling, Floats]:
+    """Fit, reweigh by how far each trial lies off, and fit again."""
+    trend = _blank(space, at, log_seconds, powers)
+    weights = _steadiness(log_seconds, PRIOR_NOISE)
+    noise = 2 * PRIOR_NOISE
+    for _ in range(4):
+        trend = _climb(trend, at, log_seconds, weights, noise)
+        noise = _noise(trend, at, log_seconds, weights)
+        off = (log_seconds - trend.mean(at)) / noise
+        weights = (_ROBUST + 1) / (_ROBUST + off**2) * _steadiness(log_seconds, noise)
+        weights = np.minimum(weights, 1.0)
+    return trend, weights
+
+
+def _steadiness(log_seconds: Floats, noise: float) -> Floats:
+    """Weights by length alone: the same jitter is much of a short run and little of a long one."""
+    return np.asarray(1 / (1 + (JITTER / np.exp(log_seconds) / noise) ** 2), dtype=np.float64)
+
+
+def _noise(trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats) -> float:
+    slopes = trend.slopes(at)
+    prior = (slopes * trend.prior) @ slopes.T
+    guess = 2 * PRIOR_NOISE
+    used = float(np.trace(prior @ np.linalg.inv(prior + np.diag(guess**2 / weights))))
+    squares = float(weights @ (log_seconds - trend.mean(at)) ** 2)
+    return math.sqrt((squares + 2 * PRIOR_NOISE**2) / (max(len(at) - used, 0.0) + 2))
+
+
+def _climb(
+    trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats, noise: float
+) -> Scaling:
+    """Levenberg-Marquardt to the most probable parameters."""
+    parameters, damping = trend.parameters, 1e-2
+    scaled = weights / noise**2
+
+    def loss(candidate: Scaling) -> float:
+        data = float(scaled @ (log_seconds - candidate.mean(at)) ** 2)
+        return data + float(candidate.shift**2 @ (1 / candidate.prior))
+
+    best = loss(trend)
+    for _ in range(40):
+        slopes = trend.slopes(at)
+        gradient = slopes.T @ (scaled * (log_seconds - trend.mean(at))) - trend.shift / trend.prior
+        curvature = (slopes.T * scaled) @ slopes + np.diag(1 / trend.prior)
+        step = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature)), gradient)
+        parameters = trend.parameters + np.clip(step, -2, 2)
+        candidate = Scaling(parameters=parameters, centre=trend.centre, prior=trend.prior)
+        reached = loss(candidate)
+        if reached < best:
+            done = best - reached < 1e-7 * (1 + abs(best))
+            trend, best, damping = candidate, reached, damping / 5
+            if done:
+                break
+        else:
+            damping *= 4
+            if damping > 1e8:
+                break
+    return trend
+
+
+def _log_evidence(
+    trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats, noise: float
+) -> float:
+    """Of the model linearised at its best parameters."""
+    slopes = trend.slopes(at)
+    residuals = log_seconds - trend.mean(at) + slopes @ trend.shift
+    covariance = (slopes * trend.prior) @ slopes.T + np.diag(noise**2 / weights)
+    _, size = np.linalg.slogdet(covariance)
+    return -0.5 * float(size + residuals @ np.linalg.solve(covariance, residuals))

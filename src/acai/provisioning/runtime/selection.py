@@ -1,0 +1,190 @@
+"""Which run-time model to believe: the one that predicts trials it has not seen best.
+
+Two questions are asked of each model. How far off is it at one trial when it is fitted to all
+the others? And how far off at the largest value of a parameter, or at the most CPUs, when it
+is fitted to the smaller ones? The second is what people use predictions for, and a model that
+only interpolates fails it. A simpler model wins unless another is clearly better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acai.model.errors import InvalidInput
+from acai.provisioning.runtime import loglinear, residual, scaling
+from acai.provisioning.runtime.gaussian import Fitted, Widening
+from acai.provisioning.runtime.prediction import Prediction
+from acai.provisioning.runtime.space import CPU, Encoded, Space
+from acai.provisioning.runtime.student import Floats
+from acai.provisioning.trials import Configuration, Outcome, Trial, Value, finished
+
+Fit = Callable[[Sequence[Trial], Space | None], Fitted]
+MODELS: dict[str, Fit] = {  # from simple to rich
+    loglinear.NAME: loglinear.fit,
+    scaling.NAME: scaling.fit,
+    residual.NAME: residual.fit,
+}
+LEAST_TRIALS = 3
+_CLEARLY = 0.95  # a richer model must bring the error below this share of a simpler one's
+_WIDEST = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Mean absolute errors of the logarithm, which for small ones are relative errors."""
+
+    model: str
+    one_out: float
+    largest_out: float | None  # None where no parameter had enough different values
+    widening: Widening
+
+    @property
+    def error(self) -> float:
+        if self.largest_out is None:
+            return self.one_out
+        return (self.one_out + self.largest_out) / 2
+
+    def __str__(self) -> str:
+        largest = "" if self.largest_out is None else f" and {100 * self.largest_out:.1f} %"
+        return f"{self.model} {100 * self.one_out:.1f} %{largest}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RuntimeModel:
+    """The chosen model, and how each of them scored."""
+
+    fitted: Fitted
+    scores: tuple[Score, ...]
+    trials: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.fitted.name
+
+    @property
+    def score(self) -> Score:
+        return next(score for score in self.scores if score.model == self.name)
+
+    def predict(
+        self,
+        configurations: Sequence[Configuration],
+        values: Mapping[str, Value] | Sequence[Mapping[str, Value]],
+    ) -> Prediction:
+        return self.fitted.predict(configurations, values)
+
+    def covariance(self, a: Encoded, b: Encoded) -> Floats:
+        return self.fitted.covariance(a, b)
+
+    def explain(self) -> str:
+        """Why this model, in a few sentences."""
+        asked = "leaving one run out"
+        if self.score.largest_out is not None:
+            asked += ", and leaving the largest values out"
+        others = "; ".join(str(score) for score in self.scores if score.model != self.name)
+        compared = f" (others: {others})" if others else ""
+        return " ".join(
+            [
+                f"Of {self.trials} runs, {self.score} of error {asked}{compared}.",
+                f"{self.fitted.explain()}.",
+                *self.notes,
+            ]
+        )
+
+
+def fit_runtime(trials: Sequence[Trial], models: Mapping[str, Fit] | None = None) -> RuntimeModel:
+    """The model that predicts best, of `models` or of all.
+
+    Only finished trials are fitted; one that was cut while it ran counts where the model would
+    have it shorter than it is known to be. Fewer than LEAST_TRIALS finished trials are refused.
+    """
+    done = finished(trials)
+    if len(done) < LEAST_TRIALS:
+        raise InvalidInput(_too_few(trials, len(done)), needed=LEAST_TRIALS - len(done))
+    chosen = _choose(done, models or MODELS)
+    cut = [t for t in trials if t.outcome is Outcome.CUT and t.seconds > 0]
+    longer = [t for t in cut if chosen.predict([t.configuration], t.values).median[0] < t.seconds]
+    if longer:
+        taught = _choose([*done, *longer], models or MODELS)
+        note = f"{len(longer)} runs that were cut count as at least as long as they ran."
+        chosen = replace(taught, notes=(note,))
+    return chosen
+
+
+def _too_few(trials: Sequence[Trial], done: int) -> str:
+    more = LEAST_TRIALS - done
+    ended = {
+        outcome: sum(one.outcome is outcome for one in trials)
+        for outcome in (Outcome.OUT_OF_MEMORY, Outcome.FAILED, Outcome.CUT)
+    }
+    said = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in ended.items() if n)
+    also = f" ({said})" if said else ""
+    return (
+        f"{done} finished runs are too few to predict run times{also}; "
+        f"{more} more {'is' if more == 1 else 'are'} needed"
+    )
+
+
+def _choose(done: Sequence[Trial], models: Mapping[str, Fit]) -> RuntimeModel:
+    space = Space.of(done)
+    folds = _largest_out(space, done)
+    best: tuple[Fitted, Score] | None = None
+    scores = []
+    for fit in models.values():
+        fitted = fit(done, space)
+        score = _score(fitted, fit, done, folds)
+        scores.append(score)
+        if best is None or score.error < _CLEARLY * best[1].error:
+            best = fitted, score
+    assert best is not None
+    return RuntimeModel(
+        fitted=best[0].widened(best[1].widening), scores=tuple(scores), trials=len(done)
+    )
+
+
+def _score(
+    fitted: Fitted, fit: Fit, done: Sequence[Trial], folds: Mapping[str, NDArray[np.bool_]]
+) -> Score:
+    errors, deviations = fitted.leave_one_out()
+    far: list[float] = []
+    beyond: dict[str, float] = {}
+    for name, held in folds.items():
+        seen = [one for one, out in zip(done, held, strict=True) if not out]
+        hidden = [one for one, out in zip(done, held, strict=True) if out]
+        partial = fit(seen, None)
+        prediction = partial.predict([t.configuration for t in hidden], [t.values for t in hidden])
+        off = np.log([one.seconds for one in hidden]) - prediction.location
+        far.append(float(np.abs(off).mean()))
+        beyond[name] = _factor(off / prediction.scale)
+    return Score(
+        model=fitted.name,
+        one_out=float(np.abs(errors).mean()),
+        largest_out=float(np.mean(far)) if far else None,
+        widening=Widening(within=_factor(errors / deviations), beyond=beyond),
+    )
+
+
+def _factor(misses: Floats) -> float:
+    """By how much the spread must grow for misses of its own size to be usual."""
+    return min(_WIDEST, max(1.0, math.sqrt(float(np.mean(np.square(misses))))))
+
+
+def _largest_out(space: Space, done: Sequence[Trial]) -> dict[str, NDArray[np.bool_]]:
+    """Which trials to hide: those with the largest value of one parameter, or the most CPUs.
+
+    Only where two different values and enough trials stay.
+    """
+    columns = {n.name: np.array([float(one.values[n.name]) for one in done]) for n in space.numbers}
+    columns[CPU] = np.array([one.configuration.cpu for one in done])
+    needed = LEAST_TRIALS + len(columns)
+    held = {
+        name: column >= column.max()
+        for name, column in columns.items()
+        if len(np.unique(column)) >= 3
+    }
+    return {name: hidden for name, hidden in held.items() if (~hidden).sum() >= needed}
