@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo test faults quick check format bench wheel clean
+.PHONY: help demo test faults quick check format bench dashboard types wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,6 +18,7 @@ demo: $(STAMP)   ## run the platform end to end in a temporary home
 
 test: $(STAMP)   ## run every test, on real databases and stores
 	@sh scripts/servers.sh
+	@$(BIN)/python hatch_build.py
 	@$(BIN)/pytest -q -n 2 --dist loadfile
 
 faults: $(STAMP) ## a thousand uploads with somebody killed; too long for every change
@@ -42,8 +43,15 @@ bench: $(STAMP)  ## measure the lake beside peers and limits; about half an hour
 	@for one in tree commit sets provenance search transfer; do \
 	  echo "== bench/lake/$$one.py"; $(BIN)/python bench/lake/$$one.py || exit 1; done
 
+dashboard: $(STAMP)  ## build the dashboard into the package, with Node from PyPI if there is none
+	@$(BIN)/python hatch_build.py
+
+types: dashboard ## write the dashboard's types out of the API
+	@$(BIN)/python scripts/dashboard_types.py
+	@$(BIN)/python hatch_build.py
+
 wheel: $(STAMP)  ## build the wheel into dist/
 	@$(BIN)/pip wheel -q --no-deps -w dist .
 
 clean:           ## remove what the targets made
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv dist build dashboard/node_modules src/acai/dashboard_files .mypy_cache .ruff_cache .pytest_cache .hypothesis

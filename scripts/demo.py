@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
@@ -43,101 +42,96 @@ STEPS: tuple[Step, ...] = (
         expects="is ready",
     ),
     Step(
-        says="Projects share nothing. Make one; you are its first admin:",
-        command="acai project create vision",
-        expects="Project vision is made",
+        says="Draw some digits, in the files that MNIST comes in, and upload them:",
+        command="python make_data.py data && acai file put data /digits/",
+        expects="/digits/train-images-idx3-ubyte.gz:1",
     ),
-    Step(
-        says="The same command reaches any of your projects:",
-        command="acai whoami --project vision",
-        expects="vision",
-    ),
-    Step(
-        says="A colleague gets a token of their own, shown once and stored only as a hash:",
-        command="acai user create mei --project vision",
-        expects="User mei is made",
-    ),
-    Step(
-        says="Who is in the project:",
-        command="acai user ls --project vision",
-        expects="mei",
-    ),
-    Step(
-        says="Now data. The corpus is real: sources of this machine's Python library. Upload it:",
-        command="acai file put corpus /corpus/",
-        expects="are in /corpus/",
-    ),
-    Step(says="It is in the lake:", command="acai file ls /corpus/", expects="/corpus/json/"),
     Step(
         says="A set names file versions, and copies nothing:",
-        command="acai set create corpus /corpus/",
-        expects="Set corpus:1 is made",
+        command="acai set create digits /digits/",
+        expects="Set digits:1 is made",
     ),
     Step(
-        says="Sets of parts of it remember where they came from:",
+        says="Train a model on it. The job file names the set, the code and the command:",
+        command="cat train.yaml && acai run -f train.yaml --arg epochs=3 --follow",
+        expects="loss",
+    ),
+    Step(
+        says="What it printed as tags is metadata now; where its time went is kept too:",
+        command="acai job show last",
+        expects="finished",
+    ),
+    Step(
+        says="Train again for longer; an argument is all that changes:",
+        command="acai job rerun last --arg epochs=20 --wait",
+        expects="finished",
+    ),
+    Step(
+        says="Evaluate both models, each in a job on the output of the first:",
         command=(
-            "acai set create train /corpus/asyncio/@corpus /corpus/email/@corpus"
-            " && acai set create validation /corpus/http/@corpus"
+            "for version in 1 2; do acai run --name evaluate --input digits"
+            " --input model:$version --code src --output report --memory 512MB --wait"
+            " python evaluate.py model; done"
         ),
-        expects="Set validation:1 is made",
+        expects="finished",
     ),
     Step(
-        says="Change a file: every upload is a new version, and the old one stays:",
+        says="Which is the best?",
+        command="acai find sets 'max accuracy'",
+        expects="report:2",
+    ),
+    Step(
+        says="Trace it back to the data that made it:",
+        command="acai trace report:2",
+        expects="digits:1",
+    ),
+    Step(
+        says="Which job trained the model behind it, with what?",
+        command="acai find jobs 'args.epochs = 20'",
+        expects="train-digits",
+    ),
+    Step(
+        says="The same question twice is answered once: with --cache the output is there at once:",
         command=(
-            "echo '# checked' >> corpus/json/scanner.py"
-            " && acai file put corpus/json/scanner.py /corpus/json/"
-            " && acai file versions /corpus/json/scanner.py"
+            "acai run -f train.yaml --arg epochs=4 --cache --wait"
+            " && acai run -f train.yaml --arg epochs=4 --cache"
         ),
-        expects="/corpus/json/scanner.py:2",
+        expects="Answered by",
     ),
     Step(
-        says="The set's next version takes the new file and shares all the rest:",
+        says="How long would 16 epochs take? Profile the command with a few short runs:",
         command=(
-            "acai set create corpus @corpus /corpus/json/scanner.py"
-            " && acai set diff corpus:1 corpus:2"
+            "acai profile --template-name digits --input digits --code src --cpus 0.5,1"
+            " --memories 512 --command-template"
+            " 'python train.py --epochs {1,4,8}' --wait"
         ),
-        expects="1 changed",
+        expects="digits is ready",
     ),
     Step(
-        says="Say what you know of them:",
+        says="Predicted and measured, side by side:",
+        command="acai template show digits",
+        expects="PREDICTED",
+    ),
+    Step(
+        says="Provision a run under a budget: the fastest configuration that stays within it:",
         command=(
-            "acai meta set set:train language=python quality=0.93 --tag baseline --quiet"
-            " && acai meta set set:validation language=python quality=0.58"
+            "acai autoprovision --template-name digits --values 16 --max-cost 0.05"
+            " --output model --wait"
         ),
-        expects="quality",
+        expects="finished",
     ),
     Step(
-        says="And find them by it:",
-        command="acai find sets 'language = python and quality > 0.5 order by quality desc'",
-        expects="train:1",
-    ),
-    Step(
-        says="The best of all:",
-        command="acai find sets 'language = python max quality'",
-        expects="train:1",
-    ),
-    Step(
-        says="Where did it come from?",
-        command="acai trace train",
-        expects="corpus:1",
-    ),
-    Step(
-        says="And what came of the corpus?",
-        command="acai trace corpus:1 --forward",
-        expects="validation:1",
-    ),
-    Step(
-        says="Get a set back, checked byte by byte:",
-        command="acai set get validation out && diff -r out/corpus/http corpus/http && echo same",
-        expects="same",
+        says="What it all cost, at the on-demand prices of a cloud:",
+        command="acai cost --by template",
+        expects="digits",
     ),
     Step(
         says="Programs read the same as JSON:",
-        command="acai find sets 'tag = baseline' --json",
-        expects='"name": "train"',
+        command="acai find jobs 'status = finished order by runtime desc limit 1' --json",
+        expects='"status": "finished"',
     ),
 )
-CORPUS = ("asyncio", "email", "http", "json")
+EXAMPLE = Path(__file__).parents[1] / "examples" / "digits"
 
 
 class DemoFailed(Exception):
@@ -161,21 +155,14 @@ def main() -> int:
 
 def run(directory: Path) -> None:
     environment = demo_environment(directory)
-    make_corpus(directory / "corpus")
+    shutil.copytree(
+        EXAMPLE, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+    )
     tell("Start the platform in a temporary home, on a free port:")
     with platform(directory, environment):
         for step in STEPS:
             follow(step, directory, environment)
         tell("Stop it, as Ctrl-C would:")
-
-
-def make_corpus(target: Path) -> None:
-    """Copy a few packages of the standard library: real text, there on every machine."""
-    library = Path(sysconfig.get_paths()["stdlib"])
-    for name in CORPUS:
-        shutil.copytree(
-            library / name, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
-        )
 
 
 def demo_environment(directory: Path) -> dict[str, str]:

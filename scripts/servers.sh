@@ -5,6 +5,7 @@ set -eu
 wanted=""
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || wanted="$wanted nginx-light"
 command -v curl >/dev/null || wanted="$wanted curl"
+command -v chromium >/dev/null || wanted="$wanted chromium"
 [ -n "$wanted" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "setup: installing Debian's$wanted for the tests"

@@ -15,6 +15,7 @@ from acai.version import __version__
 
 if TYPE_CHECKING:
     from acai.client.client import Client as Client
+    from acai.client.job_handle import JobHandle as JobHandle
     from acai.client.transfer.values import Downloaded as Downloaded
     from acai.client.transfer.values import Progress as Progress
     from acai.client.transfer.values import Uploaded as Uploaded
@@ -29,12 +30,18 @@ if TYPE_CHECKING:
     from acai.model.files import Listing as Listing
     from acai.model.identity import Project as Project
     from acai.model.identity import User as User
+    from acai.model.jobs import Job as Job
+    from acai.model.jobs import JobDetail as JobDetail
+    from acai.model.jobs import JobRequest as JobRequest
+    from acai.model.jobs import JobState as JobState
+    from acai.model.jobs import OutputSpec as OutputSpec
     from acai.model.provenance import Trace as Trace
     from acai.model.sets import SetVersion as SetVersion
 
 # Looked up on first use, so that `import acai` costs a few milliseconds.
 _WHERE = {
     "Client": "acai.client.client",
+    "JobHandle": "acai.client.job_handle",
     "Downloaded": "acai.client.transfer.values",
     "Progress": "acai.client.transfer.values",
     "Uploaded": "acai.client.transfer.values",
@@ -49,6 +56,11 @@ _WHERE = {
     "Listing": "acai.model.files",
     "Project": "acai.model.identity",
     "User": "acai.model.identity",
+    "Job": "acai.model.jobs",
+    "JobDetail": "acai.model.jobs",
+    "JobRequest": "acai.model.jobs",
+    "JobState": "acai.model.jobs",
+    "OutputSpec": "acai.model.jobs",
     "Trace": "acai.model.provenance",
     "SetVersion": "acai.model.sets",
 }

@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from sqlalchemy import text
@@ -48,8 +50,13 @@ from acai.settings import Settings
 from acai.stores.objects.base import SigningStore
 from acai.stores.objects.local import LocalStore
 from acai.stores.objects.opening import open_store
+from acai.stores.records import templates as template_records
 from acai.stores.records.database import PLATFORM, Database, open_database
 from acai.stores.records.migrate import migrate
+
+if TYPE_CHECKING:
+    from acai.provisioning.profiler import Profiler
+    from acai.provisioning.service import Provisioning
 
 _HEARTBEAT = 5.0  # seconds between an agent's words
 
@@ -123,7 +130,24 @@ def build(settings: Settings) -> Platform:
     specs = Specs(database, files)
     sets = Sets(database, specs, utc_now)
     uploads = Uploads(database, objects, rules, utc_now, _shared_directory(objects))
-    engine = _engine(settings, database, objects, JobData(database, specs, sets, uploads, utc_now))
+    data = JobData(database, specs, sets, uploads, utc_now)
+    prices = _prices(settings.prices)
+    engine = _engine(settings, database, objects, data, prices)
+    profile_bell = Bell()
+
+    @cache
+    def provisioning() -> Provisioning:
+        from acai.provisioning.service import Provisioning  # with numpy, which takes its time
+
+        return Provisioning(
+            database,
+            engine.registry,
+            prices,
+            pin=data.pin,
+            clock=utc_now,
+            wake=profile_bell.ring,
+        )
+
     services = Services(
         settings=settings,
         identity=identity,
@@ -141,6 +165,7 @@ def build(settings: Settings) -> Platform:
         reports=engine.reports,
         logs=engine.logs,
         changes=Changes(database, utc_now),
+        provisioning=provisioning,
         checks={"database": database_answers, "objects": objects.check},
     )
     return Platform(
@@ -152,6 +177,12 @@ def build(settings: Settings) -> Platform:
             Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper, sets)),
             Duty(name="schedule", interval=1.0, act=engine.scheduler.act, bell=engine.queue_bell),
             Duty(name="monitor", interval=2.0, act=engine.monitor.act),
+            Duty(
+                name="profile",
+                interval=1.0,
+                act=_profiling(database, engine.registry, prices, identity),
+                bell=profile_bell,
+            ),
         ),
         launcher=engine.launcher,
         address=engine.address,
@@ -172,7 +203,7 @@ class _Engine:
 
 
 def _engine(
-    settings: Settings, database: Database, objects: SigningStore, data: JobData
+    settings: Settings, database: Database, objects: SigningStore, data: JobData, prices: Prices
 ) -> _Engine:
     launcher = _launcher(settings)
     hints = Hints(database)
@@ -220,7 +251,7 @@ def _engine(
         reports=Reports(
             database,
             data,
-            price=_price(settings),
+            price=_price(prices),
             grace=settings.job_grace,
             heartbeat=_HEARTBEAT,
             clock=utc_now,
@@ -245,9 +276,25 @@ def _launcher(settings: Settings) -> Launcher:
     )
 
 
-def _price(settings: Settings) -> Price:
-    prices = _prices(settings.prices)
+def _profiling(
+    database: Database, jobs: Registry, prices: Prices, identity: Identity
+) -> Callable[[], None]:
+    @cache
+    def profiler() -> Profiler:
+        from acai.provisioning.profiler import Profiler
 
+        return Profiler(database, jobs, prices, acting_for=identity.acting_for, clock=utc_now)
+
+    def act() -> None:
+        with database.read(PLATFORM) as tx:
+            if not template_records.profiling(tx):
+                return
+        profiler().act()
+
+    return act
+
+
+def _price(prices: Prices) -> Price:
     def price(resources: Resources, seconds: float) -> float:
         found = cost(prices, Configuration.of(resources), seconds)
         return found if math.isfinite(found) else 0.0

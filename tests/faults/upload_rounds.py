@@ -74,7 +74,7 @@ class Platform:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-            server.serve(self.settings, lambda url, first: os.write(writer, b"r") and None)
+            server.serve(self.settings, lambda _ready: os.write(writer, b"r") and None)
 
         self.pid = fork(serve)
         self.starts += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -21,12 +22,13 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from acai.api.app import OPENAPI, build_app
 from acai.api.needs import GatedRoute, Needs, Routes, UndeclaredRoute, every_route, require_needs
+from acai.api.streams import EventStream
 from acai.identity.tokens import new_token
 from acai.model.identity import Role
 from acai.settings import load
 from acai.stores.records.database import PLATFORM
 from acai.stores.records.tables import metadata, projects
-from servers.embedded import Embedded, embedded
+from servers.embedded import SERVER, Answer, Embedded, embedded
 
 OPEN = (Needs.NOTHING, Needs.SIGNED_URL)
 FOREIGN = "other-project"
@@ -63,7 +65,12 @@ class World:
         return re.sub(r"{(\w+)}", lambda m: self.foreign.get(m[1], "1"), filled) + self.query(visit)
 
     def query(self, visit: Visit) -> str:
-        needed = [one for one in visit.route.dependant.query_params if one.field_info.is_required()]
+        """What the route requires; and one that would wait is told not to."""
+        needed = [
+            one
+            for one in visit.route.dependant.query_params
+            if one.field_info.is_required() or one.alias == "timeout"
+        ]
         return "?" + urlencode({one.alias: self.foreign.get(one.alias, "1") for one in needed})
 
     def body(self, visit: Visit) -> Any:
@@ -97,6 +104,8 @@ class World:
         return self.foreign.get(name, "x")
 
     def call(self, visit: Visit, token: str | None, **headers: str) -> Any:
+        if visit.route.response_class is EventStream:
+            return self.begin(visit, token, **headers)
         return self.house.call(
             visit.method,
             self.url(visit),
@@ -104,6 +113,16 @@ class World:
             json_body=self.body(visit),
             headers=headers,
         )
+
+    def begin(self, visit: Visit, token: str | None, **headers: str) -> Answer:
+        """The beginning of a stream that would not end by itself."""
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
+        url = SERVER + self.url(visit)
+        reply = self.house.transport.send(visit.method, url, headers=headers)
+        with closing(reply.stream(1 << 16)) as chunks:
+            body = next(chunks) if reply.status == 200 else b"".join(chunks)
+        return Answer(status=reply.status, headers=reply.headers, body=body)
 
     def rows_of(self, project: str) -> dict[str, list[Any]]:
         """Everything that a project has, in every table."""
@@ -148,6 +167,7 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
     post("/sets", {"name": "their-other-set", "specs": ["/@their-set"]})
     entity = f"file:{path}"
     post("/metadata", {"entities": [entity], "meta": {"their_key": 1}, "tags": ["their-tag"]})
+    job = post("/jobs", {"command": "true", "input": ["their-set"], "name": "their-job"})["id"]
     pending = post("/uploads", {"resume_key": "theirs"})["id"]
     post(f"/uploads/{pending}/files", {"files": [{"path": "/other-project/next.txt", **blob}]})
     return {
@@ -177,6 +197,11 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
         "key": slot["key"],
         "resume_key": "theirs",
         "role": Role.MEMBER.value,
+        "job": job,
+        "input": "their-set",
+        "attempt": "1",
+        "start": "0",
+        "timeout": "0",
     }
 
 
@@ -280,7 +305,7 @@ def test_nothing_of_another_project_is_seen_or_changed(world: World, walk: list[
     before = world.rows_of(FOREIGN)
     assert sum(map(len, before.values())) > 5
     theirs = [world.foreign["upload"], world.foreign["key"], SECRET.decode()]
-    theirs += ["their-admin", "their-set", "their-other-set", "their_key"]
+    theirs += ["their-admin", "their-set", "their-other-set", "their_key", "their-job"]
     for visit in walk:
         rotating = visit.path.endswith("/tokens/rotate")
         if visit.route.needs in (*OPEN, Needs.GLOBAL_ADMIN):

@@ -21,8 +21,8 @@ from acai.stores.records.database import Database, Transaction
 from acai.stores.records.scope import this_project
 from acai.stores.records.search import find
 from acai.stores.records.search import find as run_find
-from acai.stores.records.tables_lake import set_versions, sets
 from acai.stores.records.tables_jobs import jobs as jobs_table
+from acai.stores.records.tables_lake import set_versions, sets
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 MODELS = ("BERT", "mlp", "resnet-50", "it's", "naïve", "x" * 600, "x" * 600 + "y")

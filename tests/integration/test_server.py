@@ -88,7 +88,7 @@ def test_a_port_that_is_taken_is_named(server: RunningServer, tmp_path: Path) ->
 def test_an_address_that_is_not_ours_is_named(tmp_path: Path, root_logger: None, host: str) -> None:
     settings = load({"home": str(tmp_path / "home"), "port": "0", "host": host}, {})
     with pytest.raises(AcaiError, match=f"cannot listen on {host}"):
-        serve(settings, lambda _url, _first: pytest.fail("it started"))
+        serve(settings, lambda _ready: pytest.fail("it started"))
     assert not (tmp_path / "home").exists()
 
 
@@ -282,7 +282,7 @@ def test_a_schema_of_the_future(tmp_path: Path) -> None:
 def test_a_database_url_with_a_typo(tmp_path: Path, root_logger: None, url: str, says: str) -> None:
     settings = load({"home": str(tmp_path / "home"), "port": "0", "database": url}, {})
     with pytest.raises(AcaiError) as error:
-        serve(settings, lambda _url, _first: pytest.fail("it started"))
+        serve(settings, lambda _ready: pytest.fail("it started"))
     assert says in error.value.message
     assert "\n" not in error.value.message
     assert "s3cret" not in error.value.message

@@ -55,7 +55,12 @@ class Attempt:
             outcome=Outcome.KILLED,
             reason=_CUT_SHORT[Cause.TERMINATED],
         )
-        self.output_unsent = False  # the program ended well, and what it made is only here
+        self._sending = False
+
+    @property
+    def output_unsent(self) -> bool:
+        """Whether the program ended well, and what it made is wanted and only here."""
+        return self._sending and self.ending.outcome is not Outcome.KILLED
 
     def begin(self) -> Assignment:
         """Raises Dismissed, GaveUp, Interrupted, or another AcaiError."""
@@ -79,7 +84,11 @@ class Attempt:
         self.ending = replace(self.ending, outcome=Outcome.FAILED, reason=None)
         try:
             self._whole(assignment)
-        except (Dismissed, GaveUp):
+        except Dismissed:
+            raise
+        except GaveUp:
+            if self.output_unsent:
+                self._fail(f"the output could not be sent, and is in {self._directory}")
             raise
         except (Interrupted, Stopped):
             self._fail(_CUT_SHORT[self._control.cause or Cause.TERMINATED], Outcome.KILLED)
@@ -180,7 +189,7 @@ class Attempt:
             self._note("the output was empty")
             return
         self._teller.enter(Phase.UPLOADING)
-        self.output_unsent = True
+        self._sending = True
         sent = send_output(
             found,
             self._talk,
@@ -189,7 +198,7 @@ class Attempt:
             control=self._control,
             note=self._note,
         )
-        self.output_unsent = False
+        self._sending = False
         self.ending = replace(self.ending, upload=sent.upload, file_count=sent.file_count)
 
     def _take_output(self, data: bytes) -> None:

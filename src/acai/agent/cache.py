@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import threading
@@ -115,10 +116,12 @@ class BlobCache:
             os.close(descriptor)
 
     @contextlib.contextmanager
-    def alone(self, word: str, interrupt: threading.Event) -> Iterator[None]:
+    def alone(self, reference: str, interrupt: threading.Event) -> Iterator[None]:
         """Keep other agents from fetching the same thing at the same time."""
         Path(self._root, "locks").mkdir(parents=True, exist_ok=True)
-        with locked(f"{self._root}/locks/{word}", interrupt):
+        # A fixed number of files: a lock cannot be removed safely, and need not be exact.
+        bucket = hashlib.sha256(reference.encode()).hexdigest()[:2]
+        with locked(f"{self._root}/locks/{bucket}", interrupt):
             yield
 
     def trim(self, added: int) -> None:

@@ -16,8 +16,7 @@ class Cause(StrEnum):
 
 
 class Control:
-    """Thread-safe, and `end` may be called in a signal handler. The first cause stays, except
-    that a dismissal replaces any other."""
+    """Thread-safe. The first cause stays, except that a dismissal replaces any other."""
 
     def __init__(self) -> None:
         self.cause: Cause | None = None

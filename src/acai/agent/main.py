@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import json
 import shutil
@@ -132,7 +133,8 @@ def _signals(control: Control) -> Iterator[None]:
         return
 
     def terminate(_number: int, _frame: FrameType | None) -> None:
-        control.end(Cause.TERMINATED)
+        # Not here: the thread that was interrupted may hold a lock that `end` needs.
+        _thread.start_new_thread(control.end, (Cause.TERMINATED,))
 
     def go_on(_number: int, _frame: FrameType | None) -> None:
         # A handler, and not SIG_IGN, which programs would inherit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import encodings.idna  # noqa: F401  the first connection loads it; forked agents have it so
 import json
 import random
 import threading
@@ -41,7 +42,7 @@ from acai.version import __version__
 T = TypeVar("T")
 LONGEST_CHUNK = 1024 * 1024
 _WORTH_COMPRESSING = 1024
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 3.0
 _LOOPBACK = ("127.", "localhost", "::1")
 
 

@@ -7,6 +7,7 @@ first, many files at a time, so that the next job on this host finds it there.
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def output_directory(work: Path, path: str) -> Path:
 
 
 class WorkingDirectory:
-    """Fills a directory that is new and empty. Use it once, from one thread."""
+    """Fills a directory, of which nothing is left that was there before. Use it once."""
 
     def __init__(
         self, directory: Path, cache: BlobCache, talk: Talk, patience: float, control: Control
@@ -71,16 +72,20 @@ class WorkingDirectory:
         self._patience = patience
         self._control = control
         self._made: set[str] = {self._root}
+        self._missing: list[Placed] = []
+        self._missing_of = ""  # the first reference with something missing
         self._file_count = self._size = self._fetched = 0
 
     def fill(self, assignment: Assignment) -> Filled:
         """Raises AcaiError for what cannot be had, Interrupted if the work is to end."""
+        shutil.rmtree(self.directory, ignore_errors=True)  # of an agent that was started before
         self.directory.mkdir(parents=True, exist_ok=True)
         for spec in assignment.inputs:
             set_ = spec if spec.startswith(("@", "/")) else f"@{parse_set_reference(spec)}"
             self._place(set_, strip="/")
         if assignment.code is not None:
             self._place(assignment.code.spec, strip=assignment.code.strip)
+        self._fetch_missing()
         if self._fetched:
             self._cache.trim(self._fetched)
         return Filled(file_count=self._file_count, size=self._size, fetched=self._fetched)
@@ -102,19 +107,16 @@ class WorkingDirectory:
         return made
 
     def _place(self, spec: str, *, strip: str) -> None:
-        missing: list[Placed] = []
         for page in self._pages(spec):
             for wanted in page:
                 placed = self._placed(wanted, strip)
                 self._file_count += 1
                 self._size += placed.size
                 if not self._take(placed):
-                    missing.append(placed)
-            if len(missing) >= _FETCHED_TOGETHER:
-                self._fetch_missing(spec, missing)
-                missing = []
-        if missing:
-            self._fetch_missing(spec, missing)
+                    self._missing_of = self._missing_of or spec
+                    self._missing.append(placed)
+            if len(self._missing) >= _FETCHED_TOGETHER:
+                self._fetch_missing()
 
     def _pages(self, spec: str) -> Iterator[Sequence[Wanted]]:
         cursor: str | None = None
@@ -171,10 +173,13 @@ class WorkingDirectory:
             path=placed.path,
         )
 
-    def _fetch_missing(self, spec: str, missing: Sequence[Placed]) -> None:
+    def _fetch_missing(self) -> None:
+        missing, self._missing = self._missing, []
+        if not missing:
+            return
         interrupt = self._control.interrupt
-        word = hashlib.sha256(spec.encode()).hexdigest()[:32]
-        with self._cache.alone(word, interrupt):
+        reference, self._missing_of = self._missing_of, ""
+        with self._cache.alone(reference, interrupt):
             # Another agent may have brought them while this one waited for its turn.
             left = [placed for placed in missing if not self._take(placed)]
             if left:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from acai.engine.changes import Changes
 from acai.engine.hints import Hints
@@ -21,6 +22,9 @@ from acai.lake.specs import Specs
 from acai.lake.uploads import Uploads
 from acai.settings import Settings
 from acai.stores.objects.base import SigningStore
+
+if TYPE_CHECKING:
+    from acai.provisioning.service import Provisioning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,4 +45,5 @@ class Services:
     reports: Reports
     logs: Logs
     changes: Changes
+    provisioning: Callable[[], Provisioning]  # made at its first use
     checks: dict[str, Callable[[], None]]  # readiness: each raises when its part is not ready

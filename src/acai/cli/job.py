@@ -225,6 +225,30 @@ def plot(invocation: Invocation, id: str, key: str | None) -> None:
     invocation.answer(found, show)
 
 
+@command("limit", example="acai job limit\nacai job limit 4 --user mei\nacai job limit --reset")
+@click.argument("jobs", type=click.IntRange(min=0), required=False, metavar="[N]")
+@click.option("--user", metavar="NAME", help="For this user, instead of every user.")
+@click.option("--reset", is_flag=True, help="Back to what the server allows.")
+def limit(invocation: Invocation, jobs: int | None, user: str | None, reset: bool) -> None:
+    """Show how many jobs of a user run at once, or set it to N for your project.
+
+    Only an admin of the project may set it; what waits meanwhile keeps its place.
+    """
+    if reset and jobs is not None:
+        raise click.UsageError("give a number or --reset, not both")
+    client = invocation.client
+    found = client.set_quota(jobs, user=user) if reset or jobs is not None else client.quotas()
+    own = client.queue().limit
+
+    def show() -> None:
+        click.echo(f"Of yours, {own} may run at once.")
+        rows = [(one.user or "(every user)", one.jobs) for one in found]
+        if rows:
+            output.print_table(("user", "jobs"), rows, right=("jobs",))
+
+    invocation.answer({"own": own, "set": found}, show)
+
+
 job = group(
     "job",
     "List, show, watch, end and repeat jobs.",
@@ -235,4 +259,5 @@ job = group(
     wait,
     rerun,
     plot,
+    limit,
 )

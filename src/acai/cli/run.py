@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -29,6 +30,7 @@ from acai.model.metadata import parse_assignment
 
 # What a shell takes as it is, and the braces of arguments, whose values come with quotes.
 _BARE = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)
+_MARKED = "acai.cli.run.marked"  # a `--` says where the command begins
 
 
 class CommandLast(Command):
@@ -40,6 +42,8 @@ class CommandLast(Command):
     allow_interspersed_args = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            ctx.meta[_MARKED] = True
         return super().parse_args(ctx, self._options_first(ctx, args))
 
     def _options_first(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -148,7 +152,11 @@ def _from_file(file: str) -> JobOptions:
 @click.option("--env", multiple=True, metavar="K=V", help="An environment variable; repeatable.")
 @click.option("--name", metavar="NAME", help="A name for the job.")
 @click.option("--timeout", metavar="TIME", help="Longest run of the program, such as 2h.")
-@click.option("--priority", type=click.Choice([str(one) for one in PRIORITIES]), help="Interactive jobs start first.")
+@click.option(
+    "--priority",
+    type=click.Choice([str(one) for one in PRIORITIES]),
+    help="Interactive jobs start first.",
+)
 @cache_option
 @click.option(
     "--retries", type=click.IntRange(min=0), metavar="N", help="Tries more if its machine is lost."
@@ -184,9 +192,13 @@ def run(
         raise click.UsageError(error.message) from error
     if file is not None:
         options = options.over(_from_file(file))
-    with progress_bar(invocation, "sending code") as on_progress:
+    bar = nullcontext() if options.code is None else progress_bar(invocation, "sending code")
+    with bar as on_progress:
         request = invocation.client.prepare_job(
             options, on_progress=on_progress, on_note=invocation.note
         )
     job = invocation.client.submit(request)
+    for ours in () if _MARKED in click.get_current_context().meta else ("--wait", "--follow"):
+        if ours in words:
+            invocation.note(f"{ours} stands after the command, and is part of it; put it before.")
     return submitted(invocation, job, wait=wait, follow=follow)

@@ -7,13 +7,13 @@ from typing import Self
 
 from acai.client.credentials import discover
 from acai.client.identity import IdentityPart
-from acai.client.jobs import JobsPart
 from acai.client.metadata import MetadataPart
 from acai.client.provenance import ProvenancePart
+from acai.client.provisioning import ProvisioningPart
 from acai.client.transport import HttpTransport, Session, Transport
 
 
-class Client(JobsPart, IdentityPart, ProvenancePart, MetadataPart):
+class Client(ProvisioningPart, IdentityPart, ProvenancePart, MetadataPart):
     """A connection to an acai platform. Thread-safe; use it as a context manager or `close` it.
 
     Without arguments it finds the server and the token as the command line does: `ACAI_SERVER`

@@ -23,6 +23,7 @@ from acai.stores.records.notices import Notices
 log = logging.getLogger("acai.hints")
 _GATHER = 0.02  # seconds in which hints to other servers are gathered into one message
 _PATIENCE = 2.0  # seconds before a lost connection is tried again
+_FAREWELL = 2.0  # seconds in which the threads come to an end; one that looks takes half a second
 
 
 def job_topic(job: int) -> str:
@@ -171,7 +172,7 @@ class _Carrier:
         self._stopping.set()
         self._any_leaving.set()
         for thread in self._threads.values():
-            thread.join(timeout=_PATIENCE)
+            thread.join(timeout=_FAREWELL)
 
     def _run(self, name: str, act: Callable[[], None]) -> None:
         if name in self._threads:

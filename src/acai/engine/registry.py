@@ -19,6 +19,7 @@ from acai.model.ids import ProjectId, UserId
 from acai.model.jobs import (
     PRIORITY_RANK,
     ArgumentValue,
+    Capacity,
     Job,
     JobDetail,
     JobRequest,
@@ -147,6 +148,9 @@ class Registry:
                 )
                 return True
         return False
+
+    def capacity(self) -> Capacity:
+        return self._launcher.capacity()
 
     def find(self, caller: Principal, job: str) -> JobDetail:
         with self._database.read(caller.project) as tx:

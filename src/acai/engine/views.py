@@ -23,7 +23,7 @@ from acai.model.jobs import (
 )
 from acai.model.metadata import ARGUMENT_PREFIX, EntityKind, value_to_json
 from acai.model.quantities import format_size
-from acai.stores.records import job_queue, jobs, metadata
+from acai.stores.records import job_queue, jobs, metadata, templates
 from acai.stores.records.database import Transaction
 from acai.stores.records.jobs import JobRow
 
@@ -81,6 +81,8 @@ def _facts(
     refs = data.references(tx, sorted({*outputs, *read}))
     sources = [row.cached_from_id for row in rows if row.cached_from_id is not None]
     cached = jobs.public_ids(tx, sources) if sources else {}
+    profiled = {row.template_id for row in rows if row.template_id is not None}
+    named = templates.names(tx, sorted(profiled)) if profiled else {}
     return [
         {
             "id": row.public_id,
@@ -110,6 +112,7 @@ def _facts(
             "log_size": row.log_size,
             "notes": tuple(json.loads(row.notes)),
             "waiting": waiting.get(row.id),
+            "template": named.get(row.template_id or -1),
             "meta": {
                 key: value_to_json(value)
                 for key, value in said[row.id].values.items()

@@ -144,6 +144,12 @@ class Identity:
             raise ProjectNotFound(f"there is no project {project!r} for this token{own}")
         return found[0]
 
+    def acting_for(self, project: ProjectId, user: UserId) -> Principal | None:
+        """Somebody for whom the platform does something by itself; None once they are gone."""
+        with self._database.read(PLATFORM) as tx:
+            found = records.user_with_id(tx, user)
+        return None if found is None else Principal(user_id=user, user=found, project_id=project)
+
     def create_project(self, name: str, admin_name: str) -> NewProject:
         """A project with its first admin, whose token is shown this once."""
         valid_name("project", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from acai.stores.records import jobs as job_records
 from acai.stores.records import metadata as metadata_records
 from acai.stores.records import sets as set_records
 from acai.stores.records.database import Database, Transaction
+from acai.stores.records.jobs import JobRow
 from acai.stores.records.search import find
 
 Found = FoundFile | FoundSet | FoundJob
@@ -50,17 +52,29 @@ class Search:
             sets = set_records.by_ids(tx, ids)
             return [FoundSet(**vars(sets[one].value()), **extra[one]) for one in ids]
         jobs = job_records.by_ids(tx, ids)
-        return [
-            FoundJob(
-                id=jobs[one].public_id,
-                name=jobs[one].name,
-                status=jobs[one].status,
-                creator=jobs[one].creator,
-                command=jobs[one].command,
-                submit_time=jobs[one].submitted_at,
-                start_time=jobs[one].started_at,
-                end_time=jobs[one].ended_at,
-                **extra[one],
-            )
-            for one in ids
-        ]
+        return [_found_job(jobs[one], extra[one]) for one in ids]
+
+
+def _found_job(row: JobRow, said: dict[str, Any]) -> FoundJob:
+    return FoundJob(
+        id=row.public_id,
+        name=row.name,
+        status=row.status,
+        creator=row.creator,
+        command=row.command,
+        submit_time=row.submitted_at,
+        start_time=row.started_at,
+        end_time=row.ended_at,
+        runtime=row.runtime,
+        queue_time=row.queue_time,
+        cost=row.cost,
+        cpu=row.cpu,
+        memory=row.memory,
+        gpu=row.gpu,
+        peak_memory=row.peak_memory,
+        cpu_seconds=row.cpu_seconds,
+        exit_code=row.exit_code,
+        reason=row.reason,
+        args=json.loads(row.request).get("args", {}),
+        **said,
+    )

@@ -6,7 +6,7 @@
     kill    when it has to be gone, once it was asked to end; `asked` once it heard
     gone    that nothing of it runs any more, and why: the last word
     log     what the agent itself printed
-    run/    the agent's own
+    run/    the agent's own, with its last word in `exit.json`
 
 An open file description carries the lock, so that it is never left behind: not by a crash, not
 by a reboot, and no other process can seem to hold it.
@@ -137,6 +137,11 @@ class Attempt:
 
     def exit(self) -> dict[str, Any] | None:
         return self._read("exit")
+
+    def last_word(self) -> str | None:
+        """Why the agent ended as it did, where it said so."""
+        reason = (self._read("run/exit.json") or {}).get("reason")
+        return str(reason) if reason else None
 
     def gone(self) -> str | None:
         found = self._read("gone")

@@ -10,7 +10,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,7 @@ class _Errands:
     """What is done beside: pressing attempts that were asked to end, and removing directories.
     The thread comes with the first errand. What is not done at the end is found again later."""
 
-    def __init__(self, press: Any) -> None:
+    def __init__(self, press: Callable[[str], bool]) -> None:
         self._press = press
         self._change = threading.Condition()
         self._pressed: set[str] = set()
@@ -263,8 +263,9 @@ def _how_it_went(attempt: Attempt) -> tuple[str, bool]:
     if note is not None and "code" in note:
         if note["code"] == 0:
             return "the agent ended", True
-        why = f": {note['error']}" if note.get("error") else ""
-        return f"the agent failed with exit code {note['code']}{why}", False
+        why = note.get("error") or attempt.last_word()
+        ended = f"the agent ended with exit code {note['code']}"
+        return (f"{ended}: {why}" if why else ended), "error" not in note
     if agent is None:
         return "the agent never started", False
     if agent.boot != boot_id():

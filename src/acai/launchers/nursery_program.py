@@ -38,7 +38,6 @@ def main(arguments: list[str]) -> int:
         traceback.print_exc()
         _refuse_all(line, f"the agent cannot be loaded: {type(error).__name__}: {error}")
         return 1
-    cgroup_rights()  # found out once, for all agents
     gc.collect()
     gc.freeze()  # pages of what is there now stay shared with the agents
     _Nursery(line, entry).serve()
@@ -59,12 +58,12 @@ class _Nursery:
     def serve(self) -> None:
         """Until the server closes its end."""
         while True:
-            ready, _, _ = select.select([self._line, self._woken], [], [])
+            ready, _, _ = select.select([self._line.fileno(), self._woken], [], [])
             if self._woken in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
                 self._reap()
-            if self._line in ready:
+            if self._line.fileno() in ready:
                 order, lock = _receive(self._line)
                 if order is None or lock is None:
                     return
@@ -150,7 +149,11 @@ def _settings(given: dict[str, Any]) -> AgentSettings:
 
 def _imported(entry: str) -> Entry:
     module, _, function = entry.partition(":")
-    found: Entry = getattr(importlib.import_module(module), function)
+    loaded = importlib.import_module(module)
+    found: Entry = getattr(loaded, function)
+    cgroup_rights()  # what is found out here need not be by every agent
+    if hasattr(loaded, "warm"):
+        loaded.warm()
     return found
 
 

@@ -35,6 +35,17 @@ class FoundJob:
     submit_time: datetime
     start_time: datetime | None = None
     end_time: datetime | None = None
+    runtime: float | None = None
+    queue_time: float | None = None
+    cost: float | None = None
+    cpu: float | None = None
+    memory: int | None = None
+    gpu: float | None = None
+    peak_memory: int | None = None
+    cpu_seconds: float | None = None
+    exit_code: int | None = None
+    reason: str | None = None
+    args: Meta = field(default_factory=dict)
     meta: Meta = field(default_factory=dict)
     tags: tuple[str, ...] = ()
 

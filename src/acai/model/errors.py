@@ -124,6 +124,10 @@ class JobNotFound(NotFound):
     code = "job_not_found"
 
 
+class TemplateNotFound(NotFound):
+    code = "template_not_found"
+
+
 class Conflict(AcaiError):
     code = "conflict"
     status = 409

@@ -30,12 +30,13 @@ from acai.provisioning.trials import Configuration, Trial, Value, finished
 
 DEFAULT_CPUS = (0.5, 1.0, 2.0)
 DEFAULT_MEMORIES_MB = (512.0, 1024.0, 2048.0)
-TOLERANCE = 0.06  # the relative deviation of the targets at which the model is good enough
+TOLERANCE = 0.07  # the relative deviation of the targets at which the model is good enough
 ENOUGH_DONE = 0.95  # the share of a grid that is waited for; the rest are stragglers
 _REACH = 4.0  # targets lie at the largest values, and at this many times those
+_NEARLY = 1.3  # good enough is also: this close to what all the candidates together would reach
 _LITTLE = 0.01  # a candidate that lowers the targets' variance by less teaches nothing
 _LEARNT = 10  # trials from which the kernel's settings are learnt, no longer supposed
-_SUPPOSED = (math.log(0.08), math.log(0.04))  # amplitudes over CPUs and over everything
+_SUPPOSED = (math.log(0.12), math.log(0.04))  # amplitudes over CPUs and over everything
 _SUPPOSED_LENGTH = math.log(1.5)
 
 
@@ -213,7 +214,7 @@ class _Belief:
             name="belief",
             space=space,
             trend=trend,
-            kernel=Smooth(settings=settings),
+            kernel=Smooth(settings=settings, trend=trend),
             at=at,
             log_seconds=log_seconds,
             noise=None,
@@ -269,10 +270,16 @@ def _choose(
     deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
     if deviation <= tolerance:
         return Stop(reason=f"predictions are good to {100 * deviation:.1f} %")
+    rows = np.arange(len(running), len(running) + len(open_ones))
+    at_best = _after_all(joint, rows, aims, noise)
+    if deviation <= _NEARLY * at_best:
+        return Stop(
+            reason=f"predictions are good to {100 * deviation:.1f} %, "
+            f"and all the {len(rows)} runs left would only bring {100 * at_best:.1f} %"
+        )
     prices = belief.price(open_ones)
     picked: list[int] = []
     total = 0.0
-    rows = np.arange(len(running), len(running) + len(open_ones))
     for _ in range(count):
         gains = _gains(joint, rows, aims, noise)
         allowed = prices + total <= left
@@ -298,6 +305,16 @@ def _gains(joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], nois
     """By what share observing each row would lower the mean variance of the targets."""
     lowered = (joint[np.ix_(rows, aims)] ** 2).sum(axis=1) / (np.diag(joint)[rows] + noise)
     return np.asarray(lowered / np.diag(joint)[aims].sum(), dtype=np.float64)
+
+
+def _after_all(
+    joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: float
+) -> float:
+    """The targets' deviation if every row were observed."""
+    known = joint[np.ix_(rows, rows)] + noise * np.eye(len(rows))
+    cross = joint[np.ix_(rows, aims)]
+    left = np.diag(joint)[aims] - np.einsum("ij,ij->j", cross, np.linalg.solve(known, cross))
+    return math.sqrt(max(float(left.mean()), 0.0))
 
 
 def _after(joint: Floats, row: int, noise: float) -> Floats:

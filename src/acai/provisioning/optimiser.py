@@ -24,7 +24,7 @@ from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Configuration, Value
 
-_ALIKE = 1.01  # options within a hundredth of the best count as equally good
+_ALIKE = 1.03  # options this close to the best count as equally good: nobody can tell them apart
 _INTERVAL = 0.9
 _NEXT = 3
 
@@ -173,6 +173,7 @@ class _Table:
     memory: Floats
     needed: Floats
     seconds: Floats
+    interval: tuple[Floats, Floats]
     likely: Floats  # seconds not exceeded with the goal's probability
     survives: NDArray[np.bool_]
     priced: NDArray[np.bool_]
@@ -202,6 +203,7 @@ class _Table:
             memory=amounts,
             needed=needed,
             seconds=prediction.median,
+            interval=prediction.interval(_INTERVAL),
             likely=likely,
             survives=amounts >= needed,
             priced=np.isfinite(hourly),
@@ -218,7 +220,7 @@ class _Table:
         return self.likely * self.hourly / 3600
 
     def option(self, row: int) -> Option:
-        low, high = (float(ends[row]) for ends in self.prediction.interval(_INTERVAL))
+        low, high = (float(ends[row]) for ends in self.interval)
         rate = float(self.hourly[row]) / 3600
         return Option(
             configuration=self.offered[row],
@@ -253,14 +255,14 @@ def _ranked(table: _Table, rows: NDArray[np.int64], minimised: Optimise) -> list
 
 
 def _unbeaten(table: _Table, rows: NDArray[np.int64]) -> list[int]:
-    """Those than which none is both as fast and cheaper."""
-    cheapest = math.inf
+    """From the cheapest on, each that is noticeably faster than all cheaper ones; fastest first."""
+    fastest = math.inf
     kept: list[int] = []
-    for row in rows[np.lexsort((table.cost[rows], table.seconds[rows]))]:
-        if table.cost[row] < cheapest * (1 - 1e-9):
+    for row in rows[np.lexsort((table.seconds[rows], table.cost[rows]))]:
+        if table.seconds[row] * _ALIKE < fastest:
             kept.append(int(row))
-            cheapest = float(table.cost[row])
-    return kept
+            fastest = float(table.seconds[row])
+    return kept[::-1]
 
 
 def _exclusions(table: _Table, goal: Goal, currency: str) -> tuple[Exclusion, ...]:

@@ -69,7 +69,9 @@ class GroupV1:
             swap.write_text(str(memory))
 
     def doors(self) -> Sequence[Path]:
-        return [path / "cgroup.procs" for path in dict.fromkeys(self._paths.values())]
+        # A single thread that moves itself takes no lock; a whole process by `cgroup.procs`
+        # waits for an RCU grace period, some 15 ms.
+        return [path / "tasks" for path in dict.fromkeys(self._paths.values())]
 
     def members(self) -> set[int]:
         return listed(self._paths["freezer"])
@@ -93,7 +95,6 @@ class GroupV1:
         return Readings(
             cpu_seconds=int((self._paths["cpuacct"] / "cpuacct.usage").read_text()) / 1e9,
             resident=stat.get("total_rss", 0) + stat.get("total_shmem", 0),
-            cache=stat.get("total_cache", 0) - stat.get("total_shmem", 0),
             charged_peak=int((holds / "memory.max_usage_in_bytes").read_text()),
             oom_kills=numbers(holds / "memory.oom_control").get("oom_kill", 0),
         )

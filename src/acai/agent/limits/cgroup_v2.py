@@ -116,7 +116,6 @@ class GroupV2:
         return Readings(
             cpu_seconds=numbers(self._path / "cpu.stat")["usage_usec"] / 1e6,
             resident=stat.get("anon", 0) + stat.get("shmem", 0),
-            cache=stat.get("file", 0) - stat.get("shmem", 0),
             charged_peak=self._charged_peak(),
             oom_kills=numbers(self._path / "memory.events").get("oom_kill", 0),
         )

@@ -20,14 +20,14 @@ PARENT = "acai"  # the group that holds all of ours
 PERIOD = 100_000  # microseconds over which a CPU quota is counted
 _LEAST_QUOTA = 1_000  # what the kernel takes
 _STRIKE_AGAIN = 0.25
+_SMALL = 8 * 1024**2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Readings:
     cpu_seconds: float
     resident: int
-    cache: int  # pages of files, which the kernel drops when it wants
-    charged_peak: int  # of both: an upper bound
+    charged_peak: int  # with page cache: an upper bound
     oom_kills: int
 
 
@@ -119,13 +119,13 @@ class GroupConfinement:
         return self._last
 
     def _between_samples(self, now: Readings) -> int:
-        """What a short program may have held unseen: at most the peak of the largest child that
-        was waited for. The kernel counts there what a child shared with us before its exec, and
-        earlier children; where that is all, what was charged and is no page cache bounds it."""
+        """What a short program may have held unseen: the peak of the largest child that was
+        waited for. The kernel counts there what a child shared with us before its exec, and
+        earlier children; where that is all, the program was a small one."""
         largest = _largest_child()
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         known = largest > max(own, self._largest_before)
-        return min(largest, now.charged_peak if known else now.charged_peak - now.cache)
+        return min(largest if known else _SMALL, now.charged_peak)
 
     def signal_all(self, number: signal.Signals) -> None:
         with contextlib.suppress(FileNotFoundError):

@@ -7,6 +7,7 @@ from acai.provisioning.fleet.cloud import Cloud, Configuration, Limit, Observati
 from acai.provisioning.fleet.goals import Goal, cheapest_before, fastest, fastest_within
 from acai.provisioning.fleet.ledger import Trial
 from acai.provisioning.fleet.optimiser import Plan, Settings, search
+from acai.provisioning.fleet.replay import Row, TableCloud
 from acai.provisioning.fleet.surrogate import Prior, Space
 
 __all__ = [
@@ -17,8 +18,10 @@ __all__ = [
     "Observation",
     "Plan",
     "Prior",
+    "Row",
     "Settings",
     "Space",
+    "TableCloud",
     "Trial",
     "cheapest_before",
     "fastest",

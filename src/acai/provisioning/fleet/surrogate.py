@@ -104,7 +104,9 @@ class Space:
         total_cpu = np.log2([offer.cpu * offer.count for offer in self.offers])
         self._ideal = -prior.speedup * log(2.0) * (total_cpu - total_cpu.mean())
         memory = np.log2([offer.memory_mb * offer.count for offer in self.offers])
-        edges = random.uniform(memory.min() - 0.5, memory.max(), count)
+        # Spread evenly, so that no amount of memory is left without a hypothesis.
+        places = (random.permutation(count) + random.random(count)) / count
+        edges = memory.min() - 0.5 + places * (np.ptp(memory) + 0.5)
         heights = around(prior.cliff_height) * (random.random(count) < prior.cliff_share)
         exponent = np.clip((edges[:, None] - memory) / prior.cliff_width, -50.0, 50.0)
         self._cliff = heights[:, None] / (1.0 + np.exp(exponent))
@@ -124,16 +126,18 @@ class Space:
 
     def _complete(self, times: Mapping[str, float]) -> Array:
         """One earlier job's log time on every offer, filled in where it was not measured."""
-        belief = Belief(self)
-        known = [name for name in times if name in self.index]
+        known = {self.index[name]: log(time) for name, time in times.items() if name in self.index}
         if not known:
             raise InvalidInput("An earlier job shares no configuration with what is offered.")
-        for name in known:
-            belief.observe(self.index[name], log(times[name]))
-        forecast = belief.forecast()
-        filled: Array = forecast.weights @ forecast.mean
-        for name in known:
-            filled[self.index[name]] = log(times[name])
+        filled: Array = np.zeros(len(self.offers))
+        if len(known) < len(self.offers):
+            belief = Belief(self)
+            for offer, value in known.items():
+                belief.observe(offer, value)
+            forecast = belief.forecast()
+            filled = forecast.weights @ forecast.mean
+        for offer, value in known.items():
+            filled[offer] = value
         return filled
 
     def mean(self) -> Array:

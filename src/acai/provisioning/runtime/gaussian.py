@@ -39,6 +39,10 @@ class Trend(Protocol):
         """Best parameters minus prior means."""
         ...
 
+    def hedge(self, at: Encoded) -> Floats:
+        """Further variance, for what the form of the trend itself may have wrong."""
+        ...
+
     def mean(self, at: Encoded) -> Floats: ...
 
     def slopes(self, at: Encoded) -> Floats:
@@ -51,8 +55,8 @@ class Trend(Protocol):
 class Kernel(Protocol):
     def between(self, a: Encoded, b: Encoded) -> Floats: ...
 
-    def variance(self) -> float:
-        """Of one question alone."""
+    def variance(self, at: Encoded) -> Floats:
+        """Of each row alone."""
         ...
 
 
@@ -102,9 +106,9 @@ class Fitted:
         cross = self._cross(at, slopes)
         weighted = cross @ self.precision
         location = self.trend.mean(at) - slopes @ self.trend.shift + weighted @ self._residuals()
-        own = (slopes**2) @ self.trend.prior + (self.kernel.variance() if self.kernel else 0.0)
+        own = (slopes**2) @ self.trend.prior + (self.kernel.variance(at) if self.kernel else 0.0)
         variance = own - np.einsum("ij,ij->i", weighted, cross)
-        return location, np.maximum(variance, 1e-9)
+        return location, np.maximum(variance, 1e-9) + self.trend.hedge(at)
 
     def covariance(self, a: Encoded, b: Encoded) -> Floats:
         """Of the noiseless log run times at `a` and `b`, given the trials."""

@@ -1,8 +1,8 @@
 """What the set-up-and-scaling trend leaves over, learnt by a Gaussian process.
 
-Two parts: a curve over the CPUs alone, which holds for every value and so also outside the
-values that were run (a thread pool that does not suit 1.5 CPUs does so for 3 epochs and for
-300), and a smooth function of everything, which fades away from the trials.
+Two parts: a curve over the CPUs alone, which bends the speed of the work whatever the values
+are, so also outside those that were run (a thread pool that does not suit 1.5 CPUs does so for
+3 epochs and for 300), and a smooth function of everything, which fades away from the trials.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acai.provisioning.runtime.gaussian import Fitted, Trend, condition
-from acai.provisioning.runtime.scaling import best_trend
+from acai.provisioning.runtime.gaussian import Fitted, condition
+from acai.provisioning.runtime.scaling import Scaling, best_trend
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
 
 NAME = "scaling and residual"
-_CPU_LENGTH = 0.35  # in log CPUs: neighbours such as 1 and 1.5 say a little about each other
+_CPU_LENGTH = 0.25  # in log CPUs: neighbours such as 1.5 and 2 say a little about each other
 _AMPLITUDE = (np.log(0.05), 1.0)  # priors of the logarithms: mean, deviation
 _LENGTH = (np.log(1.5), 1.0)
 _NOISE = (np.log(0.05), 1.0)
@@ -28,25 +28,28 @@ _STEPS = 80
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Smooth:
-    """Matern 5/2 over everything plus a squared exponential over the CPUs.
+    """Matern 5/2 over everything, plus a squared exponential over the CPUs for the work alone.
 
     `settings` are logarithms: CPU amplitude, overall amplitude, then one length per dimension.
     """
 
     settings: Floats
+    trend: Scaling
 
     def between(self, a: Encoded, b: Encoded) -> Floats:
-        cpu = np.exp(2 * self.settings[0]) * _over_cpus(a, b)
+        cpu = np.exp(2 * self.settings[0]) * _over_cpus(self.trend, a, b)
         distance = np.sqrt(np.tensordot(np.exp(-2 * self.settings[2:]), _gaps(a, b), 1))
         return np.asarray(cpu + np.exp(2 * self.settings[1]) * _matern(distance), dtype=np.float64)
 
-    def variance(self) -> float:
-        return float(np.exp(2 * self.settings[0]) + np.exp(2 * self.settings[1]))
+    def variance(self, at: Encoded) -> Floats:
+        cpu = np.exp(2 * self.settings[0]) * self.trend.work_share(at) ** 2
+        return np.asarray(cpu + np.exp(2 * self.settings[1]), dtype=np.float64)
 
 
-def _over_cpus(a: Encoded, b: Encoded) -> Floats:
+def _over_cpus(trend: Scaling, a: Encoded, b: Encoded) -> Floats:
     gap = (a.log_cpu[:, None] - b.log_cpu[None, :]) / _CPU_LENGTH
-    return np.asarray(np.exp(-0.5 * gap**2), dtype=np.float64)
+    shares = np.outer(trend.work_share(a), trend.work_share(b))
+    return np.asarray(shares * np.exp(-0.5 * gap**2), dtype=np.float64)
 
 
 def _gaps(a: Encoded, b: Encoded) -> Floats:
@@ -73,7 +76,7 @@ def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
         name=NAME,
         space=space,
         trend=trend,
-        kernel=Smooth(settings=settings),
+        kernel=Smooth(settings=settings, trend=trend),
         at=at,
         log_seconds=log_seconds,
         noise=noise,
@@ -81,12 +84,14 @@ def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     )
 
 
-def _learn(trend: Trend, at: Encoded, log_seconds: Floats, weights: Floats) -> tuple[Floats, float]:
+def _learn(
+    trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats
+) -> tuple[Floats, float]:
     """Settings and noise of the most posterior probability."""
     slopes = trend.slopes(at)
     linear = (slopes * trend.prior) @ slopes.T
     residuals = log_seconds - trend.mean(at) + slopes @ trend.shift
-    over_cpus, gaps = _over_cpus(at, at), _gaps(at, at)
+    over_cpus, gaps = _over_cpus(trend, at, at), _gaps(at, at)
     means = np.array([_AMPLITUDE[0], _AMPLITUDE[0], *[_LENGTH[0]] * len(gaps), _NOISE[0]])
     widths = np.array([_AMPLITUDE[1], _AMPLITUDE[1], *[_LENGTH[1]] * len(gaps), _NOISE[1]])
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ JITTER = 0.1  # seconds by which the start of any run varies
 _SETUP, _SETUP_BELOW, _SETUP_ABOVE, _WORK, _BELOW, _SATURATION, _MEMORY, _FIRST = range(8)
 _LINEAR, _NONE, _FREE = (1.0, 0.03), (0.0, 0.03), (0.5, 0.7)  # power: prior mean, deviation
 _ROBUST = 4.0  # degrees of freedom of the noise while fitting: a straggler does not bend the curve
+Powers = tuple[tuple[float, float], ...]  # of each number: prior mean and deviation
 _ENUMERATED = 9  # combinations of powers that are all tried; beyond, one value at a time
 
 
@@ -37,6 +38,7 @@ class Scaling:
     parameters: Floats
     centre: Floats  # prior means
     prior: Floats
+    rivals: tuple[tuple[float, Floats], ...] = ()  # other parameters, with their probabilities
 
     @property
     def shift(self) -> Floats:
@@ -46,9 +48,21 @@ class Scaling:
         setup, work, _, _ = self._parts(at)
         return np.logaddexp(setup, work)
 
+    def hedge(self, at: Encoded) -> Floats:
+        here = self.mean(at)
+        apart = np.zeros(len(at))
+        for probability, parameters in self.rivals:
+            apart += probability * (replace(self, parameters=parameters).mean(at) - here) ** 2
+        return apart
+
+    def work_share(self, at: Encoded) -> Floats:
+        """How much of the run time is work and not set-up: 0 to 1."""
+        setup, work, _, _ = self._parts(at)
+        return np.asarray(1 / (1 + np.exp(np.clip(setup - work, -60, 60))), dtype=np.float64)
+
     def slopes(self, at: Encoded) -> Floats:
-        setup, work, below, above = self._parts(at)
-        share = 1 / (1 + np.exp(np.clip(setup - work, -60, 60)))  # of the work in the whole
+        _, _, below, above = self._parts(at)
+        share = self.work_share(at)
         saturation = math.exp(self.parameters[_SATURATION])
         extra = np.exp(above) - 1
         by_saturation = saturation * extra / (1 + saturation * extra)
@@ -114,9 +128,9 @@ def best_trend(space: Space, at: Encoded, log_seconds: Floats) -> tuple[Scaling,
     freest = tuple(choice[-1] for choice in options)
     start, weights = _settle(space, at, log_seconds, freest)
     noise = _noise(start, at, log_seconds, weights)
-    seen: dict[tuple[tuple[float, float], ...], tuple[float, Scaling]] = {}
+    seen: dict[Powers, tuple[float, Scaling]] = {}
 
-    def evidence(powers: tuple[tuple[float, float], ...]) -> float:
+    def evidence(powers: Powers) -> float:
         if powers not in seen:
             trend = _climb(_blank(space, at, log_seconds, powers), at, log_seconds, weights, noise)
             seen[powers] = (_log_evidence(trend, at, log_seconds, weights, noise), trend)
@@ -126,11 +140,27 @@ def best_trend(space: Space, at: Encoded, log_seconds: Floats) -> tuple[Scaling,
         best = max(itertools.product(*options), key=evidence)
     else:
         best = freest
+        evidence(best)
         for place, choice in enumerate(options):
             best = max(
                 ((*best[:place], power, *best[place + 1 :]) for power in choice), key=evidence
             )
-    return _settle(space, at, log_seconds, best)
+    trend, weights = _settle(space, at, log_seconds, best)
+    return replace(trend, rivals=_rivals(best, seen)), weights
+
+
+def _rivals(
+    best: Powers, seen: dict[Powers, tuple[float, Scaling]]
+) -> tuple[tuple[float, Floats], ...]:
+    """What the other powers would have: they may be nearly as good."""
+    top = seen[best][0]
+    total = sum(math.exp(reached - top) for reached, _ in seen.values())
+    others = [
+        (math.exp(reached - top) / total, trend.parameters)
+        for powers, (reached, trend) in seen.items()
+        if powers != best
+    ]
+    return tuple(rival for rival in others if rival[0] > 0.01)
 
 
 def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
@@ -139,9 +169,7 @@ def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
     return [_LINEAR, _NONE, _FREE] if logged else [(0.0, 0.02), (0.0, 0.5)]
 
 
-def _blank(
-    space: Space, at: Encoded, log_seconds: Floats, powers: tuple[tuple[float, float], ...]
-) -> Scaling:
+def _blank(space: Space, at: Encoded, log_seconds: Floats, powers: Powers) -> Scaling:
     """At its prior means. A third of the shortest run is the first guess at the set-up."""
     one_cpu = log_seconds + at.log_cpu
     priors = [
@@ -151,7 +179,7 @@ def _blank(
         (float(np.median(one_cpu)), 2.0),
         (1.0, 0.1),
         (math.log(0.15), 1.2),
-        (0.0, 0.05),
+        (0.0, 0.02),
         *powers,
         *[(0.0, 0.5)] * at.words.shape[1],
     ]
@@ -164,7 +192,7 @@ def _blank(
 
 
 def _settle(
-    space: Space, at: Encoded, log_seconds: Floats, powers: tuple[tuple[float, float], ...]
+    space: Space, at: Encoded, log_seconds: Floats, powers: Powers
 ) -> tuple[Scaling, Floats]:
     """Fit, reweigh by how far each trial lies off, and fit again."""
     trend = _blank(space, at, log_seconds, powers)
@@ -211,7 +239,7 @@ def _climb(
         curvature = (slopes.T * scaled) @ slopes + np.diag(1 / trend.prior)
         step = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature)), gradient)
         parameters = trend.parameters + np.clip(step, -2, 2)
-        candidate = Scaling(parameters=parameters, centre=trend.centre, prior=trend.prior)
+        candidate = replace(trend, parameters=parameters)
         reached = loss(candidate)
         if reached < best:
             done = best - reached < 1e-7 * (1 + abs(best))

@@ -3,7 +3,9 @@
 Two questions are asked of each model. How far off is it at one trial when it is fitted to all
 the others? And how far off at the largest value of a parameter, or at the most CPUs, when it
 is fitted to the smaller ones? The second is what people use predictions for, and a model that
-only interpolates fails it. A simpler model wins unless another is clearly better.
+only interpolates fails it; but it has few answers, and a wrong model may be lucky. So only
+models that do well at the first are asked the second, and set-up and scaling wins unless another
+is clearly better.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ MODELS: dict[str, Fit] = {  # from simple to rich
     residual.NAME: residual.fit,
 }
 LEAST_TRIALS = 3
-_CLEARLY = 0.95  # a richer model must bring the error below this share of a simpler one's
+_BETTER = {loglinear.NAME: 0.8, residual.NAME: 0.95}  # shares of the error of set-up and scaling
+_SOUND = 1.25  # who is further off than this share of the best within the runs is not asked beyond
 _WIDEST = 3.0
 
 
@@ -133,17 +136,15 @@ def _too_few(trials: Sequence[Trial], done: int) -> str:
 def _choose(done: Sequence[Trial], models: Mapping[str, Fit]) -> RuntimeModel:
     space = Space.of(done)
     folds = _largest_out(space, done)
-    best: tuple[Fitted, Score] | None = None
-    scores = []
-    for fit in models.values():
-        fitted = fit(done, space)
-        score = _score(fitted, fit, done, folds)
-        scores.append(score)
-        if best is None or score.error < _CLEARLY * best[1].error:
-            best = fitted, score
-    assert best is not None
+    fitted = {name: fit(done, space) for name, fit in models.items()}
+    scores = {name: _score(fitted[name], models[name], done, folds) for name in models}
+    closest = min(score.one_out for score in scores.values())
+    sound = [name for name in models if scores[name].one_out <= _SOUND * closest + 0.005]
+    best = min(sound, key=lambda name: scores[name].error / _BETTER.get(name, 1.0))
     return RuntimeModel(
-        fitted=best[0].widened(best[1].widening), scores=tuple(scores), trials=len(done)
+        fitted=fitted[best].widened(scores[best].widening),
+        scores=tuple(scores.values()),
+        trials=len(done),
     )
 
 

@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, FromClause, Join, and_, func
 from acai.stores.records.tables import users
 
 # The global admin belongs to no project, so the scoped join does not find it.
-creator: ColumnElement[str] = func.coalesce(users.c.name, "admin").label("creator")
+GLOBAL_ADMIN = "admin"
+creator: ColumnElement[str] = func.coalesce(users.c.name, GLOBAL_ADMIN).label("creator")
 
 
 def with_creator(source: FromClause, made: Any) -> Join:

@@ -122,6 +122,15 @@ def user_named(tx: Transaction, project: ProjectId, name: str) -> tuple[UserId, 
     return None if row is None else (UserId(row.id), _user(row))
 
 
+def user_with_id(tx: Transaction, user: UserId) -> User | None:
+    row = tx.execute(
+        select(*_user_columns)
+        .select_from(_users_with_project)
+        .where(users.c.id == user, users.c.removed_at.is_(None))
+    ).first()
+    return None if row is None else _user(row)
+
+
 def list_users(tx: Transaction, project: ProjectId, *, after: str, limit: int) -> list[User]:
     rows = tx.execute(
         select(*_user_columns)

@@ -80,17 +80,17 @@ def hold_scheduler(tx: Transaction) -> bool:
     return bool(tx.execute(select(func.pg_try_advisory_xact_lock(_SCHEDULER_LOCK))).scalar_one())
 
 
+_IN_USE = select(
+    func.coalesce(func.sum(jobs.c.cpu), 0.0).label("cpu"),
+    func.coalesce(func.sum(jobs.c.memory), 0).label("memory"),
+    func.coalesce(func.sum(jobs.c.gpu), 0.0).label("gpu"),
+).where(is_active)
+
+
 def in_use(tx: Transaction) -> tuple[float, int, float]:
     """CPU, memory and GPU of all active jobs."""
-    row = tx.execute(
-        select(
-            func.coalesce(func.sum(jobs.c.cpu), 0.0),
-            func.coalesce(func.sum(jobs.c.memory), 0),
-            func.coalesce(func.sum(jobs.c.gpu), 0.0),
-        ).where(is_active)
-    ).one()
-    cpu, memory, gpu = row
-    return float(cpu), int(memory), float(gpu)
+    row = tx.execute(_IN_USE).one()
+    return float(row.cpu), int(row.memory), float(row.gpu)
 
 
 def queues(tx: Transaction) -> list[QueueRow]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, delete, func, select
 
 from acai.model.metadata import EntityKind, MetadataValue, ValueType, value_type
+from acai.stores.records.among import among, given
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine
+from acai.stores.records.sets import plain_rows
 from acai.stores.records.tables import from_microseconds, to_microseconds
 from acai.stores.records.tables_meta import (
     INDEXED_TEXT,
@@ -156,29 +159,46 @@ def remove_tags(
     ).rowcount
 
 
+@cache
+def _columns_of(kind: EntityKind) -> Select[Any]:
+    return select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
+        mine(meta_columns), meta_columns.c.kind == KINDS[kind]
+    )
+
+
+@cache
+def _said(dialect: str) -> tuple[Select[Any], ...]:
+    """Statements for numbers, texts and tags: entity, column and value of each."""
+    wanted = [
+        (meta_numbers, meta_numbers.c.value),
+        (meta_texts, func.coalesce(meta_texts.c.whole, meta_texts.c.value)),
+        (meta_tags, meta_tags.c.value),
+    ]
+    return tuple(
+        select(table.c.entity_id, table.c.column_id, value).where(among(dialect, table.c.entity_id))
+        for table, value in wanted
+    )
+
+
 def read(tx: Transaction, kind: EntityKind, entities: Sequence[int]) -> dict[int, Described]:
     """What was said of each of these entities, in four statements for all of them."""
     values: dict[int, dict[str, MetadataValue]] = {entity: {} for entity in entities}
     tags: dict[int, set[str]] = {entity: set() for entity in entities}
     # Looked up apart: joined, SQLite would begin with the columns and read all their rows.
-    known = tx.execute(
-        select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
-            mine(meta_columns), meta_columns.c.kind == KINDS[kind]
-        )
-    )
-    named = {row.id: (row.name, row.type) for row in known}
-    for table in (meta_numbers, meta_texts, meta_tags):
-        rows = tx.execute(select(table).where(tx.one_of(table.c.entity_id, list(entities))))
-        for row in rows:
-            if row.column_id not in named:  # of another kind, whose rows are numbered alike
-                continue
-            name, type_ = named[row.column_id]
-            if table is meta_tags:
-                tags[row.entity_id].add(row.value)
-            elif table is meta_texts:
-                values[row.entity_id][name] = row.whole if row.whole is not None else row.value
-            else:
-                values[row.entity_id][name] = from_number(row.value, _TYPE_OF[type_])
+    # Columns of another kind, whose rows are numbered alike, are not among these.
+    named = {id_: (name, type_) for id_, name, type_ in plain_rows(tx.execute(_columns_of(kind)))}
+    ids = given(tx, entities)
+    numbers, texts, labels = (plain_rows(tx.execute(one, ids)) for one in _said(tx.dialect))
+    for entity, column, number in numbers:
+        if column in named:
+            name, type_ = named[column]
+            values[entity][name] = from_number(number, _TYPE_OF[type_])
+    for entity, column, text in texts:
+        if column in named:
+            values[entity][named[column][0]] = text
+    for entity, column, tag in labels:
+        if column in named:
+            tags[entity].add(tag)
     return {
         entity: Described(values=dict(sorted(values[entity].items())), tags=frozenset(tags[entity]))
         for entity in entities

@@ -36,9 +36,9 @@ class Notices:
         foreign: type[Exception] = self._database.engine.dialect.loaded_dbapi.Error
         with translated(), self._database.engine.connect() as pooled:
             connection = pooled.execution_options(isolation_level="AUTOCOMMIT")
+            raw: Any = connection.connection.driver_connection
             connection.detach()
             connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
-            raw: Any = connection.connection.driver_connection
             try:
                 while not stopping.is_set():
                     for notice in raw.notifies(timeout=_LOOK_UP):

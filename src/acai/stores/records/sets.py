@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -12,10 +13,10 @@ from sqlalchemy import (
     CursorResult,
     Integer,
     LargeBinary,
-    Row,
     Select,
     String,
     and_,
+    bindparam,
     column,
     func,
     insert,
@@ -30,6 +31,7 @@ from acai.model.paths import prefix_range
 from acai.model.references import SetRef
 from acai.model.sets import SetVersion
 from acai.stores.records import paths
+from acai.stores.records.among import among, given
 from acai.stores.records.creators import creator, with_creator
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine, this_project
@@ -122,35 +124,46 @@ def described(picked: Select[Any]) -> Select[Any]:
     return select(*own, sets.c.name, creator).select_from(joined).where(mine(sets))
 
 
-def row_of(row: Row[Any]) -> SetRow:
+def row_of(row: Sequence[Any]) -> SetRow:
+    id_, version, root, content, file_count, size, created_at, removed_at, name, made_by = row
     return SetRow(
-        id=row.id,
-        name=row.name,
-        version=row.version,
-        root=bytes(row.root),
-        content=bytes(row.content),
-        file_count=row.file_count,
-        size=row.size,
-        creator=row.creator,
-        created_at=row.created_at,
-        removed=row.removed_at is not None,
+        id=id_,
+        name=name,
+        version=version,
+        root=bytes(root),
+        content=bytes(content),
+        file_count=file_count,
+        size=size,
+        creator=made_by,
+        created_at=created_at,
+        removed=removed_at is not None,
     )
+
+
+@cache  # made anew, it takes longer than the database does to answer it
+def _one(newest: bool) -> Select[Any]:
+    statement = rows().where(mine(sets), mine(set_versions), sets.c.name == bindparam("name"))
+    if newest:
+        return statement.where(_shown).order_by(set_versions.c.version.desc()).limit(1)
+    return statement.where(set_versions.c.version == bindparam("version"))
 
 
 def find(tx: Transaction, name: str, version: int | None) -> SetRow | None:
     """One version, also a removed one; or the newest that is not removed."""
     if version is None:
-        statement = rows().where(_shown).order_by(set_versions.c.version.desc()).limit(1)
+        row = tx.execute(_one(True), {"name": name}).first()
     else:
-        statement = rows().where(set_versions.c.version == version)
-    row = tx.execute(statement.where(mine(sets), mine(set_versions), sets.c.name == name)).first()
+        row = tx.execute(_one(False), {"name": name, "version": version}).first()
     return None if row is None else row_of(row)
 
 
+@cache
+def _several(dialect: str) -> Select[Any]:
+    return rows().where(mine(sets), mine(set_versions), among(dialect, set_versions.c.id))
+
+
 def by_ids(tx: Transaction, ids: Sequence[int]) -> dict[int, SetRow]:
-    found = tx.execute(
-        rows().where(mine(sets), mine(set_versions), tx.one_of(set_versions.c.id, ids))
-    )
+    found = tx.execute(_several(tx.dialect), given(tx, ids))
     return {row.id: row_of(row) for row in found}
 
 

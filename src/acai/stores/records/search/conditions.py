@@ -8,8 +8,10 @@ PostgreSQL never turns it into a join over the whole table, and SQLite runs both
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from sqlalchemy import (
@@ -18,6 +20,7 @@ from sqlalchemy import (
     FromClause,
     Select,
     String,
+    Table,
     and_,
     func,
     literal,
@@ -53,6 +56,16 @@ class Vocabulary:
     columns: Mapping[EntityKind, Columns]
     tags: Mapping[EntityKind, int | None]
     dialect: str
+    probes: Iterator[int] = field(default_factory=count)
+
+    def probe(self, table: Table) -> FromClause:
+        """The table under a name that nothing else in the query has."""
+        return _named(table, next(self.probes))
+
+
+@lru_cache(maxsize=256)  # making its columns takes longer than the rest of a condition
+def _named(table: Table, number: int) -> FromClause:
+    return table.alias(f"probe_{number}")
 
 
 def value_type_of(value: ast.Literal) -> ValueType:
@@ -101,21 +114,24 @@ def _own(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bo
         return and_(present, compare(node, value, words.dialect, stored=False))
     columns = words.columns[view.kind].get(name, {})
     if isinstance(node, ast.Has):
-        return or_(NEVER, *(_present(kind, i, view.id) for kind, i in columns.items()))
+        return or_(NEVER, *(_present(words, kind, i, view.id) for kind, i in columns.items()))
     kind = _type_of(node)
     if kind not in columns:
         return NEVER
-    rows = table_of(kind).alias()
+    rows = words.probe(table_of(kind))
+    bare = kind is not ValueType.TEXT or (_by_equality(node) and exact(node))
     probe: Select[Any] = select(literal_column("1")).where(
         rows.c.entity_id == view.id,
         rows.c.column_id == columns[kind],
-        compare(node, text_of(rows) if kind is ValueType.TEXT else rows.c.value, words.dialect),
+        compare(node, rows.c.value if bare else text_of(rows), words.dialect),
     )
     return _holds(probe)
 
 
-def _present(kind: ValueType, column: int, entity: Expression) -> ColumnElement[bool]:
-    rows = table_of(kind).alias()
+def _present(
+    words: Vocabulary, kind: ValueType, column: int, entity: Expression
+) -> ColumnElement[bool]:
+    rows = words.probe(table_of(kind))
     return _holds(
         select(literal_column("1")).where(rows.c.entity_id == entity, rows.c.column_id == column)
     )
@@ -128,7 +144,7 @@ def _tags(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[b
     )
     if column is None:
         return not_(NEVER) if negative else NEVER
-    rows = meta_tags.alias()
+    rows = words.probe(meta_tags)
     probe: Select[Any] = select(literal_column("1")).where(
         rows.c.entity_id == view.id, rows.c.column_id == column
     )
@@ -206,7 +222,7 @@ def _type_of(node: ast.Predicate) -> ValueType:
             return ValueType.TEXT
 
 
-def table_of(kind: ValueType) -> Any:
+def table_of(kind: ValueType) -> Table:
     return meta_texts if kind is ValueType.TEXT else meta_numbers
 
 
@@ -243,6 +259,24 @@ def indexed(node: ast.Predicate, view: View, words: Vocabulary) -> Select[Any] |
     table = table_of(kind)
     where = compare(_shortened(node), table.c.value, words.dialect)
     return select(table.c.entity_id).where(table.c.column_id == columns[kind], where)
+
+
+def exact(node: ast.Predicate) -> bool:
+    """Whether `indexed` names no entity too many: a text that the index holds whole is equal to
+    no longer one."""
+    match node:
+        case ast.Compare(value=ast.Text(value=text), comparator=comparator):
+            return comparator is ast.Comparator.EQUAL and len(text) < INDEXED_TEXT
+        case ast.In(values=values):
+            return all(not isinstance(v, ast.Text) or len(v.value) < INDEXED_TEXT for v in values)
+        case ast.Between(low=ast.Text()):
+            return False
+        case _:
+            return True
+
+
+def _by_equality(node: ast.Predicate) -> bool:
+    return isinstance(node, ast.In | ast.Compare)
 
 
 def _positive_range(node: ast.Predicate) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -45,6 +46,12 @@ def view(kind: EntityKind, dialect: str) -> View:
     if kind is EntityKind.FILE:
         return _files(dialect)
     return _sets(dialect) if kind is EntityKind.SET else _jobs()
+
+
+@cache
+def searched(kind: EntityKind, dialect: str) -> View:
+    """The view of what a query selects: one in a statement, so that it is made only once."""
+    return view(kind, dialect)
 
 
 def _files(dialect: str) -> View:

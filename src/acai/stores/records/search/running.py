@@ -12,7 +12,7 @@ tells in a millisecond whether a condition holds for few. The ways, tried in thi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -24,6 +24,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    nulls_last,
     select,
     union_all,
 )
@@ -36,11 +37,12 @@ from acai.stores.records.database import Transaction
 from acai.stores.records.search.conditions import (
     Vocabulary,
     condition,
+    exact,
     indexed,
     table_of,
     text_of,
 )
-from acai.stores.records.search.entities import View, view
+from acai.stores.records.search.entities import View, searched
 
 _FEW = 2000  # rows that may simply be checked and sorted
 _MANY = 200_000  # rows beyond which a condition is no place to begin
@@ -67,7 +69,7 @@ def find(
     tx: Transaction, kind: EntityKind, query: ast.Query, *, limit: int, offset: int = 0
 ) -> list[int]:
     """Row ids of the entities that a resolved query selects, in its order."""
-    entities = view(kind, tx.dialect)
+    entities = searched(kind, tx.dialect)
     order = tuple(query.order)
     required = None
     if query.extreme is not None:
@@ -98,7 +100,7 @@ def _run(search: _Search) -> list[int]:
     starts = list(_starts(search))
     counts = _count(search.tx, [rows for _, rows in starts], _FEW)
     if counts and min(counts) < _FEW:
-        return _drive(search, starts[counts.index(min(counts))][1])
+        return _drive(search, *starts[counts.index(min(counts))])
     walked = _walk(search, _STEPS[0], None)
     if walked is not None:
         return walked
@@ -109,7 +111,7 @@ def _run(search: _Search) -> list[int]:
     if starts:
         counts = _count(search.tx, [rows for _, rows in starts], _MANY)
         if min(counts) < _MANY:
-            return _drive(search, starts[counts.index(min(counts))][1])
+            return _drive(search, *starts[counts.index(min(counts))])
     return _scan(search)
 
 
@@ -155,18 +157,19 @@ def _count(tx: Transaction, sources: Sequence[Select[Any]], most: int) -> list[i
     return [int(found[number]) for number in range(len(sources))]
 
 
-def _drive(search: _Search, rows: Select[Any]) -> list[int]:
+def _drive(search: _Search, by: ast.Predicate, rows: Select[Any]) -> list[int]:
     # A subquery with LIMIT is not merged into the query around it, on either database.
     start = rows.limit(10 * _MANY).subquery()
+    found = replace(search.view, id=start.c.entity_id)
     statement = (
-        select(search.view.id)
+        select(start.c.entity_id)
         .select_from(
             search.view.source.join(start, start.c.entity_id == search.view.id)
             if search.tx.dialect == "postgresql"
             else start.join(search.view.source, start.c.entity_id == search.view.id)
         )
-        .where(*search.view.conditions, *_checks(search))
-        .order_by(*_ordering(search))
+        .where(*search.view.conditions, *_checks(search, found, but=by if exact(by) else None))
+        .order_by(*_ordering(search, found))
         .limit(search.limit)
         .offset(search.offset)
     )
@@ -177,8 +180,8 @@ def _scan(search: _Search) -> list[int]:
     statement = (
         select(search.view.id)
         .select_from(search.view.source)
-        .where(*search.view.conditions, *_checks(search))
-        .order_by(*_ordering(search))
+        .where(*search.view.conditions, *_checks(search, search.view))
+        .order_by(*_ordering(search, search.view))
         .limit(search.limit)
         .offset(search.offset)
     )
@@ -223,10 +226,12 @@ def _walk(search: _Search, step: int, sieve: Select[Any] | None) -> list[int] | 
         own.append(rows.c.value > end if sort.descending else rows.c.value < end)
     if sieve is not None:
         own.append(_through(search.tx, rows.c.entity_id, sieve))
+    # Checked by the walked row's own id: the entity's row is read for what passes, and no other.
+    walked = replace(search.view, id=rows.c.entity_id)
     statement = (
-        select(search.view.id)
+        select(rows.c.entity_id)
         .select_from(rows.join(search.view.source, rows.c.entity_id == search.view.id))
-        .where(*own, *search.view.conditions, *_checks(search))
+        .where(*own, *search.view.conditions, *_checks(search, walked))
         .order_by(way, rows.c.entity_id.desc())
         .limit(search.limit)
         .offset(search.offset)
@@ -252,7 +257,7 @@ def _walk_newest(search: _Search, step: int) -> list[int] | None:
     statement = (
         select(search.view.id)
         .select_from(search.view.source)
-        .where(*search.view.conditions, *_checks(search))
+        .where(*search.view.conditions, *_checks(search, search.view))
         .order_by(search.view.age.desc())
         .limit(search.limit)
         .offset(search.offset)
@@ -263,14 +268,17 @@ def _walk_newest(search: _Search, step: int) -> list[int] | None:
     return found if len(found) == search.limit or end is None else None
 
 
-def _checks(search: _Search) -> list[ColumnElement[bool]]:
-    return [condition(one, search.view, search.words) for one in search.conjuncts]
+def _checks(
+    search: _Search, entities: View, but: ast.Condition | None = None
+) -> list[ColumnElement[bool]]:
+    """All conditions, except the one that the entities were found by."""
+    return [condition(one, entities, search.words) for one in search.conjuncts if one is not but]
 
 
-def _ordering(search: _Search) -> list[ColumnElement[Any]]:
+def _ordering(search: _Search, entities: View) -> list[ColumnElement[Any]]:
     terms: list[ColumnElement[Any]] = []
     for sort in search.order:
-        terms += _sort_terms(sort, search.view, search.words)
+        terms += _sort_terms(sort, entities, search.words)
     return [*terms, search.view.age.desc()]
 
 
@@ -285,9 +293,11 @@ def _sort_terms(sort: ast.Sort, entities: View, words: Vocabulary) -> list[Colum
         return [value.is_(None).asc(), directed(value)]
     columns = words.columns[entities.kind].get(sort.key.name, {})
     kinds = sorted(columns, key=lambda kind: TYPE_ORDER[kind])
-    values = [_value(kind, columns[kind], entities) for kind in kinds]
+    values = [_value(words, kind, columns[kind], entities) for kind in kinds]
     if not values:
         return []
+    if len(values) == 1:
+        return [nulls_last(directed(values[0]))]
     rank = case(
         *((value.is_not(None), literal_column(str(n))) for n, value in enumerate(values)),
         else_=literal_column(str(len(values))),
@@ -295,8 +305,8 @@ def _sort_terms(sort: ast.Sort, entities: View, words: Vocabulary) -> list[Colum
     return [rank.asc(), *(directed(value) for value in values)]
 
 
-def _value(kind: ValueType, column: int, entities: View) -> ColumnElement[Any]:
-    rows = table_of(kind).alias()
+def _value(words: Vocabulary, kind: ValueType, column: int, entities: View) -> ColumnElement[Any]:
+    rows = words.probe(table_of(kind))
     value = text_of(rows) if kind is ValueType.TEXT else rows.c.value
     return (
         select(value)

@@ -1,0 +1,79 @@
+"""Run one command under enforced CPU and memory limits (cgroup v1), and measure it."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+CGROUPS = Path("/sys/fs/cgroup")
+PERIOD_US = 100_000
+SHARES = 262_144  # the most there is: what else runs meanwhile must not lengthen the measured run
+
+ENTER = 'echo 0 >"$1/cgroup.procs"; echo 0 >"$2/cgroup.procs"; shift 2; exec "$@"'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    seconds: float  # wall clock, from before the fork until the exit was seen
+    cpu_seconds: float
+    peak_mb: float  # resident memory of the process at its highest
+    exit_code: int
+    out_of_memory: bool
+    foreign: float  # CPUs that everything else kept busy meanwhile
+
+
+def limits_enforceable() -> bool:
+    return all(os.access(CGROUPS / name, os.W_OK) for name in ("cpu", "memory"))
+
+
+def run_limited(
+    command: list[str], *, cpu: float, memory_mb: int, environment: dict[str, str], log: Path
+) -> Measured:
+    """The thread pools get ceil(cpu) threads: larger pools than the quota spin and starve."""
+    name = f"acai-bench-{os.getpid()}-{time.monotonic_ns()}"
+    groups = {kind: CGROUPS / kind / name for kind in ("cpu", "memory")}
+    threads = str(math.ceil(cpu))
+    pools = {f"{library}_NUM_THREADS": threads for library in ("OMP", "MKL", "OPENBLAS")}
+    with ExitStack() as stack:
+        for group in groups.values():
+            group.mkdir()
+            stack.callback(group.rmdir)
+        (groups["cpu"] / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (groups["cpu"] / "cpu.cfs_quota_us").write_text(str(int(cpu * PERIOD_US)))
+        (groups["cpu"] / "cpu.shares").write_text(str(SHARES))
+        (groups["memory"] / "memory.limit_in_bytes").write_text(str(memory_mb * 2**20))
+
+        output = stack.enter_context(log.open("ab"))
+        start, busy = time.perf_counter(), _busy_seconds()
+        process = subprocess.Popen(
+            ["sh", "-c", ENTER, "sh", *map(str, groups.values()), *command],
+            env={**os.environ, **environment, **pools, "OMP_WAIT_POLICY": "PASSIVE"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds, busy = time.perf_counter() - start, _busy_seconds() - busy
+        process.returncode = os.waitstatus_to_exitcode(status)
+        events = (groups["memory"] / "memory.oom_control").read_text().split()
+        killed = int(events[events.index("oom_kill") + 1]) > 0
+    own = usage.ru_utime + usage.ru_stime
+    return Measured(
+        seconds=seconds,
+        cpu_seconds=own,
+        peak_mb=usage.ru_maxrss / 1024,
+        exit_code=process.returncode,
+        out_of_memory=killed,
+        foreign=max(0.0, busy - own) / seconds,
+    )
+
+
+def _busy_seconds() -> float:
+    """CPU time spent by everything since the machine started, stolen time included."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _wait, hard, soft, stolen = map(int, fields[:8])
+    return (user + nice + system + hard + soft + stolen) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,36 @@
+import { Badge, Loader } from "@mantine/core";
+import type { Schemas } from "../../api/client";
+
+export type JobState = Schemas["JobState"];
+
+const COLORS: Record<string, string> = {
+  queued: "gray",
+  launching: "blue",
+  downloading: "blue",
+  running: "blue",
+  uploading: "blue",
+  finished: "green",
+  failed: "red",
+  killed: "orange",
+  lost: "orange",
+};
+const ENDED = new Set(["finished", "failed", "killed", "lost"]);
+
+export function hasEnded(status: string): boolean {
+  return ENDED.has(status);
+}
+
+export function Status({ status, size = "md" }: { status: string; size?: string }) {
+  const busy = !hasEnded(status) && status !== "queued";
+  return (
+    <Badge
+      variant="light"
+      color={COLORS[status] ?? "gray"}
+      size={size}
+      tt="none"
+      leftSection={busy ? <Loader size={9} color="blue" aria-hidden /> : undefined}
+    >
+      {status}
+    </Badge>
+  );
+}

@@ -1,0 +1,56 @@
+import { Paper, SimpleGrid, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { api, got, type Schemas } from "../../api/client";
+import { formatSize } from "../../format";
+import { Chart } from "../../parts/Chart";
+import { Problem } from "../../parts/Problem";
+import { hasEnded } from "./Status";
+
+const EVERY = 2000; // samples are not pushed
+
+/** What the program used of CPU and memory, against what it may use. */
+export function Usage({ job }: { job: Schemas["JobDetail"] }) {
+  const { data, error } = useQuery({
+    queryKey: ["usage", job.id],
+    queryFn: () => got(api.GET("/api/v1/jobs/{job}/usage", { params: { path: { job: job.id } } })),
+    refetchInterval: hasEnded(job.status) ? false : EVERY,
+  });
+  if (error) return <Problem error={error} />;
+  const samples = data?.items ?? [];
+  if (samples.length === 0) {
+    return <Text c="dimmed">No samples: the program has not run, or ended at once.</Text>;
+  }
+  const over = (pick: (sample: Schemas["UsageSample"]) => number) =>
+    samples.map((sample) => ({ x: Date.parse(sample.time) / 1000, y: pick(sample) }));
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 2 }}>
+      <Paper withBorder p="sm">
+        <Title order={3} size="h6">
+          CPU, in cores
+        </Title>
+        <Chart
+          label="CPU over time"
+          time
+          curves={[
+            { label: "used", points: over((sample) => sample.cpu) },
+            { label: "limit", points: over(() => job.cpu), color: "#e03131", dash: true },
+          ]}
+        />
+      </Paper>
+      <Paper withBorder p="sm">
+        <Title order={3} size="h6">
+          Memory
+        </Title>
+        <Chart
+          label="Memory over time"
+          time
+          showY={formatSize}
+          curves={[
+            { label: "used", points: over((sample) => sample.memory) },
+            { label: "limit", points: over(() => job.memory), color: "#e03131", dash: true },
+          ]}
+        />
+      </Paper>
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,212 @@
+import { useComputedColorScheme } from "@mantine/core";
+import cytoscape, { type Core, type StylesheetJson } from "cytoscape";
+import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import type { Drawing, Point } from "./graph";
+
+export interface GraphHandle {
+  picture: () => void;
+  fit: () => void;
+  show: (id: string) => void;
+}
+
+interface GraphCanvasProps {
+  drawing: Drawing;
+  points: Map<string, Point>;
+  chosen: string | null;
+  marked: Set<string> | null; // these stand out, the others fade
+  onChoose: (id: string | null) => void;
+  onHover: (hover: { id: string; x: number; y: number } | null) => void;
+  label: string;
+  handle: Ref<GraphHandle>;
+}
+
+const LARGE = 600;
+
+export function GraphCanvas(props: GraphCanvasProps) {
+  const { drawing, points, chosen, marked, handle } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const core = useRef<Core | null>(null);
+  const acts = useRef(props);
+  acts.current = props;
+  const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
+  const large = drawing.nodes.length > LARGE;
+
+  useEffect(() => {
+    if (!box.current) return;
+    const cy = cytoscape({
+      container: box.current,
+      elements: elements(drawing, points),
+      layout: { name: "preset" },
+      style: look(scheme === "dark", large),
+      minZoom: 0.02,
+      maxZoom: 3,
+      autoungrabify: true,
+      boxSelectionEnabled: false,
+      hideEdgesOnViewport: large,
+      textureOnViewport: large,
+      pixelRatio: large ? 1 : "auto",
+    });
+    cy.fit(undefined, 40);
+    if (cy.zoom() > 1.2) {
+      cy.zoom(1.2);
+      cy.center();
+    }
+    cy.on("tap", "node", (event) => acts.current.onChoose(event.target.id()));
+    cy.on("tap", (event) => {
+      if (event.target === cy) acts.current.onChoose(null);
+    });
+    cy.on("mouseover", "node", (event) => {
+      const { x, y } = event.target.renderedPosition();
+      acts.current.onHover({ id: event.target.id(), x, y });
+    });
+    cy.on("mouseout viewport", () => acts.current.onHover(null));
+    core.current = cy;
+    return () => {
+      core.current = null;
+      cy.destroy();
+    };
+  }, [drawing, points, scheme, large]);
+
+  useEffect(() => {
+    const cy = core.current;
+    if (!cy) return;
+    cy.batch(() => {
+      cy.nodes().removeClass("chosen");
+      if (chosen) cy.getElementById(chosen).addClass("chosen");
+    });
+  }, [chosen, drawing, points, scheme]);
+
+  useEffect(() => {
+    const cy = core.current;
+    if (!cy) return;
+    cy.batch(() => {
+      cy.elements().removeClass("faded marked");
+      if (!marked) return;
+      cy.nodes().forEach((node) => {
+        node.addClass(marked.has(node.id()) ? "marked" : "faded");
+      });
+      cy.edges().forEach((edge) => {
+        const inside = marked.has(edge.source().id()) && marked.has(edge.target().id());
+        edge.addClass(inside ? "marked" : "faded");
+      });
+    });
+  }, [marked, drawing, points, scheme]);
+
+  useImperativeHandle(handle, () => ({
+    fit: () => core.current?.animate({ fit: { eles: core.current.elements(), padding: 40 } }),
+    show: (id) => {
+      const cy = core.current;
+      if (!cy) return;
+      const node = cy.getElementById(id);
+      if (node.nonempty()) cy.animate({ center: { eles: node }, zoom: Math.max(cy.zoom(), 0.9) });
+    },
+    picture: () => {
+      const cy = core.current;
+      if (!cy) return;
+      const blob = cy.png({
+        full: true,
+        output: "blob",
+        bg: getComputedStyle(document.body).backgroundColor,
+        maxWidth: 8000,
+        maxHeight: 8000,
+        scale: 2,
+      }) as unknown as Blob;
+      const url = URL.createObjectURL(blob);
+      const link = document.createElement("a");
+      link.href = url;
+      link.download = "provenance.png";
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    },
+  }));
+
+  return (
+    <div
+      ref={box}
+      role="img"
+      aria-label={props.label}
+      style={{ position: "absolute", inset: 0 }}
+      data-nodes={drawing.nodes.length}
+    />
+  );
+}
+
+function elements(drawing: Drawing, points: Map<string, Point>): cytoscape.ElementDefinition[] {
+  return [
+    ...drawing.nodes.map((node) => ({
+      group: "nodes" as const,
+      data: { id: node.id, label: node.label },
+      classes: node.kind,
+      position: { ...(points.get(node.id) ?? { x: 0, y: 0 }) },
+    })),
+    ...drawing.edges.map((edge) => ({
+      group: "edges" as const,
+      data: { id: `${edge.source}→${edge.target}`, source: edge.source, target: edge.target },
+      classes: edge.kind === "job" ? "by-job" : "by-creation",
+    })),
+  ];
+}
+
+function look(dark: boolean, large: boolean): StylesheetJson {
+  const ink = dark ? "#e4e0ea" : "#2b2433";
+  const line = dark ? "#6d6579" : "#a79fb3";
+  return [
+    {
+      selector: "node",
+      style: {
+        label: "data(label)",
+        color: ink,
+        "font-size": 12,
+        "min-zoomed-font-size": 7,
+        "text-wrap": "ellipsis",
+        "text-max-width": "150px",
+        "text-valign": "bottom",
+        "text-margin-y": 4,
+        "border-width": 1.5,
+      },
+    },
+    {
+      selector: "node.set",
+      style: {
+        shape: "round-rectangle",
+        width: 26,
+        height: 18,
+        "background-color": dark ? "#8a4cc4" : "#9c63d3",
+        "border-color": dark ? "#d5bceb" : "#5b2a86",
+      },
+    },
+    {
+      selector: "node.job",
+      style: {
+        shape: "diamond",
+        width: 20,
+        height: 20,
+        "font-size": 9,
+        "background-color": dark ? "#2b8a5b" : "#63c28e",
+        "border-color": dark ? "#8fd6b0" : "#1f7a4d",
+      },
+    },
+    {
+      selector: "edge",
+      style: {
+        width: 1.4,
+        "line-color": line,
+        "curve-style": large ? "haystack" : "bezier",
+        "target-arrow-shape": large ? "none" : "triangle",
+        "target-arrow-color": line,
+        "arrow-scale": 0.8,
+      },
+    },
+    { selector: "edge.by-creation", style: { "line-style": large ? "solid" : "dashed" } },
+    { selector: ".faded", style: { opacity: 0.16 } },
+    {
+      selector: "edge.marked",
+      style: { "line-color": "#e8590c", "target-arrow-color": "#e8590c", width: 3 },
+    },
+    { selector: "node.marked", style: { "border-color": "#e8590c", "border-width": 3 } },
+    {
+      selector: "node.chosen",
+      style: { "border-color": "#e8590c", "border-width": 4, width: 32, height: 24 },
+    },
+  ];
+}

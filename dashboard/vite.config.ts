@@ -1,0 +1,19 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// The server of `acai up` for `npm run dev`; the built files are served by it itself.
+const api = process.env.ACAI_SERVER ?? "http://127.0.0.1:7650";
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: "../src/acai/dashboard_files",
+    emptyOutDir: true,
+    // A content security policy without `data:` scripts, and one file less to doubt.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 700,
+  },
+  worker: { format: "es" },
+  server: { proxy: { "/api": api, "/version": api } },
+});
