@@ -25,6 +25,7 @@ from acai.lake.uploads import UploadRules, Uploads
 from acai.model.files import BlobSpan, NewFile, NewObject
 from acai.model.identity import Principal
 from acai.model.ids import Sha256
+from acai.server import settle_collector
 from acai.stores.objects.local_parts import LocalPartsStore
 from acai.stores.records.database import PLATFORM, Database, open_database
 from acai.stores.records.migrate import migrate
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    settle_collector()  # as the server does when it starts
     place = Path(tempfile.mkdtemp(prefix="acai-bench-"))
     try:
         database = open_database(f"sqlite:///{place / 'acai.db'}")

@@ -30,6 +30,7 @@ from acai.lake.provenance import Provenance
 from acai.model.identity import Principal
 from acai.model.provenance import Direction
 from acai.model.references import SetRef
+from acai.server import settle_collector
 from acai.stores.objects.local_parts import LocalPartsStore
 from acai.stores.records import provenance as records
 from acai.stores.records.database import PLATFORM, Database, open_database
@@ -200,8 +201,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     pairs = some_edges(count)
     peer = networkx_peer(pairs)
-    gc.collect()
-    gc.freeze()  # the peer's graph is not for our collections to walk through
+    settle_collector()  # as the server does; the peer's graph is not for us to walk through
     print(f"{count:,} set versions, {len(pairs):,} edges")
     with databases() as opened:
         for database in opened:

@@ -19,6 +19,8 @@ export const router = createBrowserRouter([
       { path: "sets", lazy: () => import("./pages/sets/SetsPage") },
       { path: "sets/:name", lazy: () => import("./pages/sets/SetPage") },
       { path: "provenance", lazy: () => import("./pages/provenance/ProvenancePage") },
+      { path: "provisioning", lazy: () => import("./pages/provisioning/TemplatesPage") },
+      { path: "provisioning/:template", lazy: () => import("./pages/provisioning/TemplatePage") },
       { path: "admin", lazy: () => import("./pages/admin/AdminPage") },
       { path: "*", element: <NothingHere /> },
     ],

@@ -95,7 +95,7 @@ class Settings:
     upload_lifetime: float = _row("7d", parse_duration, "How long an idle upload session is kept.")
     sweep_interval: float = _row("60s", parse_duration, "How often abandoned things are swept.")
     database_connections: int = _row("16", _count, "Most database connections of one server.")
-    job_limit: int = _row("16", _count, "Most active jobs of one user; see `acai quota`.")
+    job_limit: int = _row("16", _count, "Most active jobs of one user; see `acai job limit`.")
     job_cpu: float = _row("0", _cores, "CPU that jobs may have together; 0 is all there is.")
     job_memory: int = _row("0", parse_size, "Memory that jobs may have; 0 is what is there.")
     job_grace: float = _row("10s", parse_duration, "From asking a program to end to ending it.")

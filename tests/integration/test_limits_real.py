@@ -15,7 +15,10 @@ import pytest
 
 from acai.agent.limits.approximate import ApproximateConfinement
 from acai.agent.limits.base import Confinement
+from acai.agent.limits.cgroup_v2 import GroupV2
 from acai.agent.limits.choose import cgroup_rights, confine, end_remains
+from acai.agent.limits.groups import GroupConfinement
+from acai.agent.limits.hierarchies import hierarchies
 from acai.agent.limits.processes import processes
 from acai.model.ids import random_word
 
@@ -135,6 +138,27 @@ def test_too_much_memory_is_noticed_though_a_shell_hid_it(
     used = inside.usage()
     assert used.oom_kills >= 1
     assert 55 * MIB < used.peak_memory < 100 * MIB
+
+
+def test_a_tree_that_waits_for_a_victim_is_ended(confinement: Confine, tmp_path: Path) -> None:
+    inside = confinement(memory=64 * MIB)
+    script = """
+        import os, time
+        if os.fork() == 0:
+            x = []
+            while True:
+                x.append(bytearray(2**20))
+                time.sleep(0.005)
+        time.sleep(600)  # for an answer that never comes
+    """
+    child = python(inside, script, tmp_path)
+    deadline = time.monotonic() + 30
+    while child.poll() is None and time.monotonic() < deadline:
+        inside.usage()
+        time.sleep(0.05)
+    assert child.poll() == -signal.SIGKILL
+    assert inside.usage().oom_kills >= 1
+    assert inside.empty()
 
 
 @grouped
@@ -294,3 +318,52 @@ def test_closing_leaves_no_group(confinement: Confine, tmp_path: Path) -> None:
         path for root in (Path("/sys/fs/cgroup"),) for path in root.glob(f"**/acai/{inside.name}")
     ]
     assert inside.usage().cpu_seconds >= 0
+
+
+delegated = pytest.mark.skipif(
+    cgroup_rights().version != 2 or not cgroup_rights().writable, reason="no cgroup v2 here"
+)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A group as it is delegated to a service: below the top, with a process in it."""
+    (top,) = (one.point for one in hierarchies() if one.version == 2)
+    made = top / f"test-{random_word(8)}"
+    made.mkdir()
+    yield made
+    for directory, _, _ in os.walk(made, topdown=False):
+        os.rmdir(directory)
+
+
+@delegated
+def test_processes_of_a_delegated_group_step_aside(place: Path, tmp_path: Path) -> None:
+    resident = subprocess.Popen(["sleep", "600"])
+    try:
+        (place / "cgroup.procs").write_text(str(resident.pid))
+        inside = GroupConfinement(GroupV2("job.1", place), cpu=1.0, memory=64 * MIB)
+        child = spawn(inside, "cat", "/proc/self/cgroup", cwd=tmp_path)
+        assert child.wait(timeout=10) == 0
+        assert inside.close()
+        aside = (place / "acai.beside" / "cgroup.procs").read_text().split()
+        assert aside == [str(resident.pid)]
+    finally:
+        resident.kill()
+        resident.wait()
+
+
+@delegated
+def test_killing_without_cgroup_kill(place: Path, tmp_path: Path) -> None:
+    """As kernels before 5.14 need it."""
+    group = GroupV2("job.1", place)
+    inside = GroupConfinement(group, cpu=1.0, memory=64 * MIB)
+    script = "setsid sleep 600 & setsid sleep 600 & echo >ready; sleep 600"
+    child = spawn(inside, "/bin/sh", "-c", script, cwd=tmp_path)
+    appears(tmp_path / "ready")
+    group._strike_frozen()
+    assert child.wait(timeout=10) == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while not inside.empty() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert inside.empty()
+    assert inside.close()

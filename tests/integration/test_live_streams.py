@@ -11,145 +11,37 @@ import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
 
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import update
 
-from acai import wiring
 from acai.api import streams
-from acai.api.app import build_app
-from acai.client.log_stream import Event, LogStream, events
+from acai.client.log_stream import Event, LogStream
 from acai.engine import logs as logs_module
-from acai.engine.hints import job_topic, project_topic
 from acai.engine.logs import MOST
-from acai.identity.tokens import new_token
-from acai.model.ids import ProjectId, UserId, public_id
-from acai.settings import Settings
+from acai.settings import load
 from acai.stores.records.database import PLATFORM
-from acai.stores.records.tables import tokens
-from acai.stores.records.tables_jobs import job_transitions, jobs
-from acai.testing.inprocess import InProcessTransport
-from servers.embedded import SERVER, Answer, Embedded
+from acai.stores.records.tables_jobs import jobs
+from servers.embedded import SERVER, Answer
+from servers.newsroom import Job, Newsroom, running
+from servers.set_lake import _own_postgres as own_postgres
 
 
-class Newsroom:
-    """A platform whose jobs do what the test says; nothing schedules or watches over them."""
-
-    def __init__(self, house: Embedded) -> None:
-        self.house = house
-        self.services = house.platform.services
-        self.database = house.platform.database
-        self.caller = self.services.identity.authenticate(house.token, "here", None)
-
-    def job(self, status: str = "running", attempt: int = 1) -> Job:
-        return Job(self, self.caller.project, self.caller.user_id, status, attempt)
-
-    def get(self, path: str, token: str | None = None) -> Answer:
-        return self.house.call("GET", f"/api/v1{path}", token=token or self.house.token)
-
-    def stream(self, path: str, token: str | None = None, after: str | None = None) -> Any:
-        headers = {"authorization": f"Bearer {token or self.house.token}"}
-        if after is not None:
-            headers["last-event-id"] = after
-        url = f"{SERVER}/api/v1{path}"
-        reply = self.house.transport.send("GET", url, headers=headers)
-        assert reply.status == 200
-        assert reply.headers["content-type"].startswith("text/event-stream")
-        return closing(events(reply.stream(1 << 16)))
-
-
-class Job:
-    def __init__(
-        self, room: Newsroom, project: ProjectId, user: UserId, status: str, attempt: int
-    ) -> None:
-        self.room = room
-        self.project = project
-        self.name = public_id("job")
-        self.attempt = attempt
-        row = {
-            "project_id": project,
-            "public_id": self.name,
-            "user_id": user,
-            "status": status,
-            "command": "true",
-            "submitted_at": datetime.now(UTC),
-            "attempt": attempt,
-            "settled": True,
-        }
-        with room.database.write(PLATFORM) as tx:
-            self.id: int = tx.execute(insert(jobs).values(row).returning(jobs.c.id)).scalar_one()
-
-    def enters(self, status: str, *, hint: bool = True, at: datetime | None = None) -> None:
-        with self.room.database.write(PLATFORM) as tx:
-            tx.execute(update(jobs).where(jobs.c.id == self.id).values(status=status))
-            count = select(func.count()).where(job_transitions.c.job_id == self.id)
-            new = {
-                "project_id": self.project,
-                "job_id": self.id,
-                "n": tx.execute(count).scalar_one() + 1,
-                "status": status,
-                "at": at or datetime.now(UTC),
-                "attempt": self.attempt,
-            }
-            tx.execute(insert(job_transitions).values(new))
-        if hint:
-            self.room.services.hints.publish(project_topic(self.project), job_topic(self.id))
-
-    def prints(self, data: bytes) -> None:
-        logs = self.room.services.logs
-        size = logs.append(self.project, self.id, attempt=self.attempt, start=0, data=b"").size
-        for at in range(0, len(data), MOST):
-            piece = data[at : at + MOST]
-            size = logs.append(
-                self.project, self.id, attempt=self.attempt, start=size, data=piece
-            ).size
-
-    def token(self, attempt: int) -> str:
-        made = new_token()
-        with self.room.database.write(PLATFORM) as tx:
-            tx.execute(
-                insert(tokens).values(
-                    lookup=made.lookup,
-                    hash=made.hash,
-                    user_id=self.room.caller.user_id,
-                    job_id=self.id,
-                    attempt=attempt,
-                    created_at=datetime.now(UTC),
-                )
-            )
-        return made.text
-
-
-@contextmanager
-def running(settings: Settings) -> Iterator[Newsroom]:
-    platform = wiring.build(settings)
-    try:
-        kept: list[Any] = []
-        wiring.first_start(platform, "dana", kept.append)
-        # Without the lifespan, and so without the loop that would take these jobs for lost.
-        with InProcessTransport(build_app(platform.services)) as transport:
-            try:
-                yield Newsroom(
-                    Embedded(
-                        platform=platform,
-                        transport=transport,
-                        admin=kept[0].admin.token,
-                        token=kept[0].user.token,
-                    )
-                )
-            finally:
-                platform.services.hints.close()
-    finally:
-        platform.close()
-
-
-@pytest.fixture
-def room(settings: Settings) -> Iterator[Newsroom]:
-    with running(settings) as made:
-        yield made
+@pytest.fixture(params=["sqlite", "postgresql"], scope="module")
+def room(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Newsroom]:
+    """One on each database for the whole module; its tests have a job each."""
+    home = tmp_path_factory.mktemp("home")
+    with ExitStack() as stack:
+        url = ""
+        if request.param == "postgresql":
+            url = stack.enter_context(own_postgres(request.getfixturevalue("postgres_server")))
+        chosen = {"home": str(home), "port": "0"} | ({"database": url} if url else {})
+        yield stack.enter_context(running(load(chosen, {})))
 
 
 def log_of(event: Event) -> bytes:
@@ -312,8 +204,13 @@ def test_a_damaged_log_is_told_in_the_stream(room: Newsroom) -> None:
     assert room.get(f"/jobs/{job.name}/logs").code == "corrupt_data"
 
 
-def test_closing_the_hints_ends_every_stream(room: Newsroom) -> None:
-    job = room.job()
+def test_closing_the_hints_ends_every_stream(tmp_path: Path) -> None:
+    with running(load({"home": str(tmp_path), "port": "0"}, {})) as room:
+        job = room.job()
+        _ends_when_hints_close(room, job)
+
+
+def _ends_when_hints_close(room: Newsroom, job: Job) -> None:
     with (
         room.stream(f"/jobs/{job.name}/logs?follow=1") as log,
         room.stream("/events") as changes,
@@ -351,7 +248,7 @@ def test_an_agent_appends(room: Newsroom) -> None:
     assert len(packed) > MOST
     answer = post(packed, "attempt=1&start=8", **{"x-acai-encoding": "zlib"})
     assert answer.json["size"] == 8 + MOST
-    bombs = (zlib.compress(b"\0" * (MOST + 1)), zlib.compress(b"\0" * (200 << 20)))
+    bombs = (zlib.compress(b"\0" * (MOST + 1)), zlib.compress(b"\0" * (50 << 20)))
     for body in (b"x" * (MOST + 1), b"x" * (3 << 20)):
         assert post(body, "attempt=1&start=0").code == "too_large"
     for body in bombs:
@@ -369,44 +266,48 @@ def test_an_agent_appends(room: Newsroom) -> None:
     assert room.get(f"/jobs/{job.name}/logs").body == b"one\ntwo\n" + junk
 
 
-def statuses(stream: Iterator[Event], count: int) -> list[tuple[str, str]]:
-    found = []
-    for event in stream:
+def statuses(stream: Iterator[Event], count: int, *jobs: Job) -> list[tuple[str, str]]:
+    """The next changes of these jobs."""
+    found: list[tuple[str, str]] = []
+    names = [job.name for job in jobs]
+    while len(found) < count:
+        event = next(stream)
         assert event.kind == "job"
         data = json.loads(event.data)
-        found.append((data["id"], data["status"]))
-        if len(found) == count:
-            break
+        if data["id"] in names:
+            found.append((data["id"], data["status"]))
     return found
 
 
 def test_events_tell_every_change_once(room: Newsroom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acai.engine.changes._PAGE", 3)
     admin = room.house.client(room.house.admin)
-    other = admin.create_project("elsewhere", "eve").admin.token
+    token = admin.create_project("elsewhere", "eve").admin.token
+    eve = room.services.identity.authenticate(token, "here", None)
+    theirs = Job(room, eve.project, eve.user_id, "queued", 0)
     one, two = room.job("queued", 0), room.job("queued", 0)
-    now = datetime.now(UTC)
+    before = datetime.now(UTC) - timedelta(seconds=1)
     one.enters("queued")
-    with room.stream("/events") as here, room.stream("/events", other) as elsewhere:
+    with room.stream("/events") as here, room.stream("/events", token) as elsewhere:
         one.enters("launching")
-        assert statuses(here, 1) == [(one.name, "launching")]
+        assert statuses(here, 1, one, two) == [(one.name, "launching")]
         # Of another server, whose clock is behind, and whose hint was lost.
-        two.enters("queued", hint=False, at=now - timedelta(seconds=1))
+        two.enters("queued", hint=False, at=before)
         begun = time.monotonic()
-        assert statuses(here, 1) == [(two.name, "queued")]
+        assert statuses(here, 1, one, two) == [(two.name, "queued")]
         assert time.monotonic() - begun < 2
         for status in ("downloading", "running", "uploading", "finished"):
             one.enters(status, hint=False)
             two.enters(status, hint=False)
-        last = next(here)
-        rest = [(json.loads(last.data)["id"], json.loads(last.data)["status"]), *statuses(here, 7)]
-        assert sorted(rest) == sorted(
+        assert sorted(statuses(here, 8, one, two)) == sorted(
             (job.name, status)
             for job in (one, two)
             for status in ("downloading", "running", "uploading", "finished")
         )
-        threading.Timer(0.6, room.services.hints.close).start()
-        assert list(elsewhere) == list(here) == []
+        theirs.enters("failed")
+        one.enters("lost")
+        assert json.loads(next(elsewhere).data)["id"] == theirs.name
+        assert json.loads(next(here).data)["status"] == "lost"
 
 
 def test_events_go_on_after_a_break(room: Newsroom) -> None:
@@ -419,7 +320,7 @@ def test_events_go_on_after_a_break(room: Newsroom) -> None:
     job.enters("running", at=datetime.now(UTC) + timedelta(seconds=30))
     job.enters("lost", at=long_ago)
     with room.stream("/events", after=seen.id) as stream:
-        found = statuses(stream, 3)
+        found = statuses(stream, 3, job)
     assert found == [(job.name, status) for status in ("launching", "downloading", "running")]
     bad = {"authorization": f"Bearer {room.house.token}", "last-event-id": "9" * 18}
     assert room.house.call("GET", "/api/v1/events", headers=bad).code == "invalid_input"

@@ -34,6 +34,9 @@ def run(
             served=(served or {}).get(key, 0),
             active=(active or {}).get(key, 0),
             limit=limit,
+            least_cpu=min(job.cpu for job in jobs),
+            least_memory=min(job.memory for job in jobs),
+            waited=max(job.waited for job in jobs),
         )
         for key, jobs in waiting.items()
         if jobs

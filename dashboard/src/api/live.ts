@@ -31,9 +31,12 @@ export function useLiveJobs(project: string | null): void {
       }
       changed.clear();
     };
+    let opened = 0;
     follow("/api/v1/events", stop.signal, (event) => {
-      if (event.name !== "job") return undefined;
-      changed.add((JSON.parse(event.data) as { id: string }).id);
+      if (event.name === "job") changed.add((JSON.parse(event.data) as { id: string }).id);
+      // Between two connections something may have happened; the first follows a fresh reading.
+      else if (event.name !== "open" || opened++ === 0) return undefined;
+      else void queries.invalidateQueries({ queryKey: ["job"] });
       timer ??= setTimeout(look, GATHER);
       return undefined;
     }).catch(() => undefined); // signed out: the page shows that by itself

@@ -11,7 +11,8 @@ const LONGEST_WAIT = 10_000;
 
 /**
  * Server-sent events, until `signal` aborts or `onEvent` returns "last". A broken connection is
- * taken up again where it ended; an answer that says no is thrown.
+ * taken up again where it ended, which an event of our own, `open`, tells; an answer that says
+ * no is thrown.
  */
 export async function follow(
   url: string,
@@ -22,15 +23,17 @@ export async function follow(
   let wait = FIRST_WAIT;
   while (!signal.aborted) {
     await untilVisible(signal);
-    const shown = visible(signal);
+    const shown = new AbortController();
+    const stop = stopWhenHidden(shown);
     try {
       const headers: Record<string, string> = { ...ownHeaders("GET"), Accept: "text/event-stream" };
       if (last !== null) headers["Last-Event-ID"] = last;
-      const answer = await fetch(url, { headers, signal: shown, cache: "no-store" });
+      const answer = await fetch(url, { headers, signal: AbortSignal.any([signal, shown.signal]), cache: "no-store" });
       if (!answer.ok || !answer.body) {
         throw errorOf(answer.status, await answer.json().catch(() => null));
       }
       wait = FIRST_WAIT;
+      onEvent({ name: "open", data: "", id: null });
       for await (const event of events(answer.body)) {
         if (event.id !== null) last = event.id;
         if (onEvent(event) === "last") return;
@@ -38,21 +41,22 @@ export async function follow(
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status < 500) throw error;
-      if (shown.aborted) continue;
+      if (shown.signal.aborted) continue;
+    } finally {
+      stop();
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, LONGEST_WAIT);
   }
 }
 
-/** Aborts with `signal`, or when the page is hidden: a browser has six connections to share. */
-function visible(signal: AbortSignal): AbortSignal {
-  const hidden = new AbortController();
+/** A page that nobody sees needs no connection, of which a browser has six to share. */
+function stopWhenHidden(running: AbortController): () => void {
   const look = () => {
-    if (document.hidden) hidden.abort();
+    if (document.hidden) running.abort();
   };
-  document.addEventListener("visibilitychange", look, { signal: hidden.signal });
-  return AbortSignal.any([signal, hidden.signal]);
+  document.addEventListener("visibilitychange", look);
+  return () => document.removeEventListener("visibilitychange", look);
 }
 
 function untilVisible(signal: AbortSignal): Promise<void> {

@@ -16,7 +16,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { Activity, Boxes, FolderTree, LogOut, Moon, Settings2, Sun, UserRound, Workflow } from "lucide-react";
+import { Activity, Boxes, Gauge, FolderTree, LogOut, Moon, Settings2, Sun, UserRound, Workflow } from "lucide-react";
 import { type ComponentType, Suspense, useEffect } from "react";
 import { Link, Outlet, useLocation, useNavigation } from "react-router";
 import { api, got } from "../api/client";
@@ -37,6 +37,7 @@ const PLACES: Place[] = [
   { to: "/data", label: "Data", icon: FolderTree },
   { to: "/sets", label: "Sets", icon: Boxes },
   { to: "/provenance", label: "Provenance", icon: Workflow },
+  { to: "/provisioning", label: "Provisioning", icon: Gauge },
   { to: "/admin", label: "Admin", icon: Settings2 },
 ];
 

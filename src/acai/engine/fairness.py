@@ -24,6 +24,9 @@ class Queue:
     served: int  # the turn in which it was last served; 0 for never
     active: int
     limit: int
+    least_cpu: float  # of any of its jobs, and the least memory: what is less is no use to it
+    least_memory: int
+    waited: float  # seconds since its oldest job was queued
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,10 @@ class Free:
             and one.gpu <= self.gpu + _CPU_ROUNDING
         )
 
+    def serves(self, queue: Queue) -> bool:
+        """Whether any job of a queue can fit."""
+        return queue.least_cpu <= self.cpu + _CPU_ROUNDING and queue.least_memory <= self.memory
+
     def without(self, one: Candidate) -> Free:
         return Free(cpu=self.cpu - one.cpu, memory=self.memory - one.memory, gpu=self.gpu - one.gpu)
 
@@ -72,6 +79,7 @@ def choose(
     """
     turn = max((queue.served for queue in queues), default=0)
     waiting: list[tuple[int, int, Key]] = []
+    by_key = {queue.key: queue for queue in queues}
     room: dict[Key, int] = {}
     for queue in queues:
         if queue.active < queue.limit:
@@ -83,6 +91,10 @@ def choose(
     while waiting and len(chosen) < most:
         _, _, key = heapq.heappop(waiting)
         if key not in fetched:
+            if not free.serves(by_key[key]):
+                if by_key[key].waited > patience:
+                    break
+                continue
             fetched[key] = list(reversed(heads(key, min(room[key], most))))
         if not fetched[key]:
             continue

@@ -119,6 +119,9 @@ class Scheduler:
                 served=row.served,
                 active=row.active,
                 limit=self._default_limit if row.limit is None else row.limit,
+                least_cpu=row.least_cpu,
+                least_memory=row.least_memory,
+                waited=(now - row.oldest).total_seconds(),
             )
             for row in job_queue.queues(tx)
         ]

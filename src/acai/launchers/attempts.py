@@ -18,7 +18,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import shutil
 import signal
 import stat
@@ -28,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from acai.agent.limits.base import is_name
 from acai.agent.limits.processes import on_proc, process
 from acai.model.ids import random_word
 
-_HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEW = ".new-"
 OLD = ".old-"
 
@@ -80,7 +79,7 @@ class Attempt:
         self.log = self.path / "log"
 
     def exists(self) -> bool:
-        return is_handle(self.handle) and self.path.is_dir()
+        return is_name(self.handle) and self.path.is_dir()
 
     def claim(self) -> int | None:
         """Make the directory with its lock held, and return the lock; None if it was made before.
@@ -150,7 +149,7 @@ class Attempt:
     def ask_to_end(self, within: float) -> None:
         """Note that it has to be gone in so many seconds; the first deadline stays."""
         if self.deadline() is None:
-            self.write("kill", {"deadline": time.monotonic() + within, "boot": boot_id()})
+            self.note("kill", {"deadline": time.monotonic() + within, "boot": boot_id()})
         self.deliver()
 
     def deadline(self) -> float | None:
@@ -167,15 +166,20 @@ class Attempt:
         record = self.agent()
         if record is None or not record.send(signal.SIGTERM):
             return False
-        self.write("asked", {})
+        self.note("asked", {})
         return True
 
     def write(self, name: str, content: dict[str, Any]) -> None:
-        """All of it or nothing; no error if the attempt was forgotten."""
+        """All of it or nothing. No error if the attempt was forgotten. Raises OSError."""
         scratch = self.path / f".{name}-{random_word(6)}"
         with contextlib.suppress(FileNotFoundError):
             scratch.write_text(json.dumps(content))
             scratch.rename(self.path / name)
+
+    def note(self, name: str, content: dict[str, Any]) -> None:
+        """Write what can be done without: on a full disk it is found out, or asked, again."""
+        with contextlib.suppress(OSError):
+            self.write(name, content)
 
     def _read(self, name: str) -> dict[str, Any] | None:
         try:
@@ -183,10 +187,6 @@ class Attempt:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
-
-
-def is_handle(name: str) -> bool:
-    return _HANDLE.fullmatch(name) is not None
 
 
 def boot_id() -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from acai.agent.limits.base import is_name
 from acai.agent.limits.choose import cgroup_rights, end_remains
 from acai.agent.settings import CACHE_SIZE
 from acai.launchers import machine
@@ -21,7 +22,6 @@ from acai.launchers.attempts import (
     Attempt,
     boot_id,
     discard,
-    is_handle,
     left_over,
     put_aside,
 )
@@ -104,7 +104,7 @@ class LocalLauncher:
                 self._errands.remove([aside])
 
     def handles(self) -> Sequence[str]:
-        return sorted(path.name for path in self._root.iterdir() if is_handle(path.name))
+        return sorted(path.name for path in self._root.iterdir() if is_name(path.name))
 
     def capacity(self) -> Capacity:
         return self._capacity
@@ -121,7 +121,7 @@ class LocalLauncher:
 
     def _claim(self, task: Task) -> int | None:
         """The lock of a new attempt, or None if there is one of this handle."""
-        if not is_handle(task.handle):
+        if not is_name(task.handle):
             raise LaunchFailed(f"{task.handle!r} cannot be a handle")
         attempt = Attempt(self._root, task.handle)
         if attempt.exists():
@@ -184,7 +184,7 @@ class LocalLauncher:
         reason, orderly = _how_it_went(attempt)
         if not end_remains(attempt.handle, thorough=not orderly):
             return Seen(sighting=Sighting.ALIVE, reason="what its agent left behind will not end")
-        attempt.write("gone", {"reason": reason})
+        attempt.note("gone", {"reason": reason})
         return Seen(sighting=Sighting.GONE, reason=reason)
 
     def _press(self, handle: str) -> bool:

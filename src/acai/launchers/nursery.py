@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 64 * 1024
-_WINDOW = 32  # orders under way at once: as many answers fit into the socket
 _ANSWER_WITHIN = 60.0
 
 # What agents, and the programs they run, get of the server's environment: never its secrets.
@@ -70,15 +69,14 @@ class Nursery:
         the nursery died. Raises OSError when none can be started."""
         answers: dict[str, Answer] = {}
         with self._turn:
-            for first in range(0, len(orders), _WINDOW):
-                line = self._running()
-                window = orders[first : first + _WINDOW]
+            for order in orders:
                 try:
-                    _exchange(line, window, answers)
-                except OSError:
+                    answer = _exchange(self._running(), order)
+                except (ConnectionError, TimeoutError):
                     self._end()
                     break
-                if any(answer.error for answer in answers.values()):
+                answers[order.handle] = answer
+                if answer.error is not None:
                     self._end()  # the next one may fare better
         return answers
 
@@ -99,7 +97,7 @@ class Nursery:
         return self._socket
 
     def _start(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair()
         program = "acai.launchers.nursery_program"
         try:
             with self._log.open("ab") as log:
@@ -142,20 +140,20 @@ def kept_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _exchange(line: socket.socket, orders: Sequence[Order], answers: dict[str, Answer]) -> None:
-    for order in orders:
-        message = {
-            "handle": order.handle,
-            "directory": str(order.directory),
-            "settings": dict(order.settings),
-        }
-        socket.send_fds(line, [json.dumps(message).encode()], [order.lock])
-    for _ in orders:
-        packet = line.recv(MOST_BYTES)
-        if not packet:
+def _exchange(line: socket.socket, order: Order) -> Answer:
+    """One order at a time, so that a stream keeps them apart."""
+    message = {"directory": str(order.directory), "settings": dict(order.settings)}
+    packet = json.dumps(message).encode() + b"\n"
+    sent = socket.send_fds(line, [packet], [order.lock])
+    line.sendall(packet[sent:])
+    text = b""
+    while not text.endswith(b"\n"):
+        part = line.recv(MOST_BYTES)
+        if not part:
             raise ConnectionResetError("the nursery is gone")
-        said = json.loads(packet)
-        answers[said["handle"]] = Answer(pid=said.get("pid"), error=said.get("error"))
+        text += part
+    said = json.loads(text)
+    return Answer(pid=said.get("pid"), error=said.get("error"))
 
 
 def close_quietly(descriptor: int) -> None:

@@ -67,7 +67,7 @@ class _Nursery:
                 order, lock = _receive(self._line)
                 if order is None or lock is None:
                     return
-                self._line.send(json.dumps(self._start(order, lock)).encode())
+                _answer(self._line, self._start(order, lock))
 
     def _start(self, order: dict[str, Any], lock: int) -> dict[str, Any]:
         directory = Path(order["directory"])
@@ -76,12 +76,12 @@ class _Nursery:
             pid = os.fork()
         except OSError as error:
             os.close(lock)
-            return {"handle": order["handle"], "error": f"no process can be forked: {error}"}
+            return {"error": f"no process can be forked: {error}"}
         if pid == 0:
             self._become_agent(attempt, order["settings"])
         os.close(lock)
         self._children[pid] = attempt
-        return {"handle": order["handle"], "pid": pid}
+        return {"pid": pid}
 
     def _become_agent(self, attempt: Attempt, settings: dict[str, Any]) -> None:
         """In the child; never returns. The lock stays open until the process ends."""
@@ -98,10 +98,10 @@ class _Nursery:
             attempt.record_agent()
             os.chdir(attempt.run)
             code = self._entry(_settings(settings))
-            attempt.write("exit", {"code": code})
+            attempt.note("exit", {"code": code})
         except BaseException as error:
             traceback.print_exc()
-            attempt.write("exit", {"code": 1, "error": f"{type(error).__name__}: {error}"})
+            attempt.note("exit", {"code": 1, "error": f"{type(error).__name__}: {error}"})
         finally:
             with contextlib.suppress(Exception):
                 sys.stdout.flush()
@@ -119,17 +119,22 @@ class _Nursery:
                 return
             attempt = self._children.pop(pid, None)
             if attempt is not None and os.WIFSIGNALED(status) and attempt.exit() is None:
-                attempt.write("exit", {"signal": os.WTERMSIG(status)})
+                attempt.note("exit", {"signal": os.WTERMSIG(status)})
 
 
 def _receive(line: socket.socket) -> tuple[dict[str, Any] | None, int | None]:
+    """The next order and its lock, or nothing at the end."""
     # The flag keeps the lock out of programs that are started while it is open here.
     flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-    packet, descriptors, _, _ = socket.recv_fds(line, MOST_BYTES, 1, flags)
-    if not packet or not descriptors:
-        return None, None
-    os.set_inheritable(descriptors[0], False)
-    return json.loads(packet), descriptors[0]
+    text, locks = b"", []
+    while not text.endswith(b"\n"):
+        part, descriptors, _, _ = socket.recv_fds(line, MOST_BYTES, 1, flags)
+        if not part:
+            return None, None
+        text += part
+        locks += descriptors
+    os.set_inheritable(locks[0], False)
+    return json.loads(text), locks[0]
 
 
 def _refuse_all(line: socket.socket, reason: str) -> None:
@@ -138,7 +143,12 @@ def _refuse_all(line: socket.socket, reason: str) -> None:
         if order is None or lock is None:
             return
         os.close(lock)
-        line.send(json.dumps({"handle": order["handle"], "error": reason}).encode())
+        _answer(line, {"error": reason})
+
+
+def _answer(line: socket.socket, said: dict[str, Any]) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the agent runs, whoever hears of it
+        line.sendall(json.dumps(said).encode() + b"\n")
 
 
 def _settings(given: dict[str, Any]) -> AgentSettings:

@@ -16,7 +16,7 @@ const HEIGHT = 380;
 const [LEFT, RIGHT, TOP, BOTTOM] = [80, 20, 16, 48];
 
 /** One dot for each job that has both numbers. */
-export function Scatter({ x, y, points }: { x: Fact; y: Fact; points: Dot[] }) {
+export function Scatter({ x, y, points, diagonal }: { x: Fact; y: Fact; points: Dot[]; diagonal?: boolean }) {
   const { ref, width } = useElementSize();
   const dots = points.filter(
     (dot): dot is Dot & { x: number; y: number } => typeof dot.x === "number" && typeof dot.y === "number",
@@ -43,6 +43,16 @@ export function Scatter({ x, y, points }: { x: Fact; y: Fact; points: Dot[] }) {
               </text>
             </g>
           ))}
+          {diagonal && (
+            <line
+              x1={across.at(Math.max(across.low, up.low))}
+              y1={up.at(Math.max(across.low, up.low))}
+              x2={across.at(Math.min(across.high, up.high))}
+              y2={up.at(Math.min(across.high, up.high))}
+              stroke="var(--mantine-color-dimmed)"
+              strokeDasharray="5 4"
+            />
+          )}
           <text x={(LEFT + width - RIGHT) / 2} y={HEIGHT - 8} textAnchor="middle" className="axis">
             {x.key}
           </text>

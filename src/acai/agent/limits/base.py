@@ -69,7 +69,8 @@ class Confinement(Protocol):
         ...
 
     def usage(self) -> Usage:
-        """Call it every second or so: peaks between two calls may be missed."""
+        """Call it every second or so: peaks between two calls may be missed, and a tree of
+        which a process was killed for want of memory is ended whole by then."""
         ...
 
     def signal_all(self, number: signal.Signals) -> None: ...
@@ -86,8 +87,13 @@ class Confinement(Protocol):
         ...
 
 
+def is_name(name: str) -> bool:
+    """Can it name a confinement, and so a directory?"""
+    return _NAME.fullmatch(name) is not None and ".." not in name
+
+
 def check_name(name: str) -> str:
-    if not _NAME.fullmatch(name) or ".." in name:
+    if not is_name(name):
         raise ValueError(f"{name!r} cannot name a confinement")
     return name
 

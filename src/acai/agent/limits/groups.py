@@ -110,6 +110,8 @@ class GroupConfinement:
         self._peak = max(self._peak, now.resident, self._between_samples(now))
         if now.oom_kills:
             self._peak = max(self._peak, min(now.charged_peak, self._memory))
+            # Version 1 kills one process, and those that wait for it would wait for ever.
+            self.signal_all(signal.SIGKILL)
         self._last = Usage(
             cpu_seconds=now.cpu_seconds,
             memory_resident=now.resident,

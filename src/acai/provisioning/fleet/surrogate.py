@@ -36,14 +36,14 @@ class Prior:
     """
 
     hypotheses: int = 96
-    length: float = 2.0
-    wiggle: float = 0.3
-    slope: float = 0.25
-    noise: float = 0.04
-    speedup: float = 0.6
-    cliff_share: float = 0.8
-    cliff_height: float = 0.8
-    cliff_width: float = 0.08
+    length: float = 1.1
+    wiggle: float = 0.16
+    slope: float = 0.1
+    noise: float = 0.056
+    speedup: float = 0.7
+    cliff_share: float = 0.95
+    cliff_height: float = 0.72
+    cliff_width: float = 0.07
     past_share: float = 0.75
     past_scale: float = 0.7
     past_wiggle: float = 0.5
@@ -113,7 +113,7 @@ class Space:
         self._past = np.zeros(count)
 
     def _learn(self, past: Sequence[Mapping[str, float]]) -> None:
-        rows = np.stack([self._complete(times) for times in past])
+        rows = np.log([list(self.complete(times).values()) for times in past])
         rows -= rows.mean(axis=1, keepdims=True)
         typical = rows.mean(axis=0)
         self._curves = (rows - typical) / max(1.0, len(rows) - 1.0) ** 0.5
@@ -124,8 +124,8 @@ class Space:
         self._cliff *= np.where(believers, self.prior.past_wiggle, 1.0)[:, None]
         self.expected = np.where(believers[:, None], typical - self._ideal, 0.0)
 
-    def _complete(self, times: Mapping[str, float]) -> Array:
-        """One earlier job's log time on every offer, filled in where it was not measured."""
+    def complete(self, times: Mapping[str, float]) -> dict[str, float]:
+        """An earlier job's run time on every offer, in order, guessed where not measured."""
         known = {self.index[name]: log(time) for name, time in times.items() if name in self.index}
         if not known:
             raise InvalidInput("An earlier job shares no configuration with what is offered.")
@@ -136,9 +136,10 @@ class Space:
                 belief.observe(offer, value)
             forecast = belief.forecast()
             filled = forecast.weights @ forecast.mean
-        for offer, value in known.items():
-            filled[offer] = value
-        return filled
+        return {
+            offer.name: times.get(offer.name, float(np.exp(filled[number])))
+            for number, offer in enumerate(self.offers)
+        }
 
     def mean(self) -> Array:
         found: Array = self._ideal + self.expected

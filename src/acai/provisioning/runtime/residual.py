@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from acai.provisioning.runtime.gaussian import Fitted, condition
-from acai.provisioning.runtime.scaling import Scaling, best_trend
+from acai.provisioning.runtime.scaling import ROBUST, Scaling, best_trend
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
@@ -24,6 +24,8 @@ _AMPLITUDE = (np.log(0.05), 1.0)  # priors of the logarithms: mean, deviation
 _LENGTH = (np.log(1.5), 1.0)
 _NOISE = (np.log(0.05), 1.0)
 _STEPS = 80
+_OUTLIER = 4.0  # deviations by which a trial must be off for the outliers to be weighed down
+_ROUNDS = 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,17 +73,25 @@ def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     at = space.encode_trials(trials)
     log_seconds = np.log([one.seconds for one in trials])
     trend, _ = best_trend(space, at, log_seconds)
-    settings, noise = _learn(trend, at, log_seconds, np.ones(len(at)))
-    return condition(
-        name=NAME,
-        space=space,
-        trend=trend,
-        kernel=Smooth(settings=settings, trend=trend),
-        at=at,
-        log_seconds=log_seconds,
-        noise=noise,
-        noise_weights=np.ones(len(at)),
-    )
+    weights = np.ones(len(at))
+    for _ in range(_ROUNDS):
+        settings, noise = _learn(trend, at, log_seconds, weights)
+        fitted = condition(
+            name=NAME,
+            space=space,
+            trend=trend,
+            kernel=Smooth(settings=settings, trend=trend),
+            at=at,
+            log_seconds=log_seconds,
+            noise=noise,
+            noise_weights=weights,
+        )
+        errors, deviations = fitted.leave_one_out()
+        off = errors / deviations
+        if np.abs(off).max() < _OUTLIER:
+            break
+        weights = np.minimum(1.0, weights * (ROBUST + 1) / (ROBUST + off**2))
+    return fitted
 
 
 def _learn(

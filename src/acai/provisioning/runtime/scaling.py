@@ -26,7 +26,7 @@ NAME = "set-up and scaling"
 JITTER = 0.1  # seconds by which the start of any run varies
 _SETUP, _SETUP_BELOW, _SETUP_ABOVE, _WORK, _BELOW, _SATURATION, _MEMORY, _FIRST = range(8)
 _LINEAR, _NONE, _FREE = (1.0, 0.03), (0.0, 0.03), (0.5, 0.7)  # power: prior mean, deviation
-_ROBUST = 4.0  # degrees of freedom of the noise while fitting: a straggler does not bend the curve
+ROBUST = 4.0  # degrees of freedom of the noise while fitting: a straggler does not bend the curve
 Powers = tuple[tuple[float, float], ...]  # of each number: prior mean and deviation
 _ENUMERATED = 9  # combinations of powers that are all tried; beyond, one value at a time
 
@@ -179,7 +179,7 @@ def _blank(space: Space, at: Encoded, log_seconds: Floats, powers: Powers) -> Sc
         (float(np.median(one_cpu)), 2.0),
         (1.0, 0.1),
         (math.log(0.15), 1.2),
-        (0.0, 0.02),
+        (0.0, 0.01),
         *powers,
         *[(0.0, 0.5)] * at.words.shape[1],
     ]
@@ -202,7 +202,7 @@ def _settle(
         trend = _climb(trend, at, log_seconds, weights, noise)
         noise = _noise(trend, at, log_seconds, weights)
         off = (log_seconds - trend.mean(at)) / noise
-        weights = (_ROBUST + 1) / (_ROBUST + off**2) * _steadiness(log_seconds, noise)
+        weights = (ROBUST + 1) / (ROBUST + off**2) * _steadiness(log_seconds, noise)
         weights = np.minimum(weights, 1.0)
     return trend, weights
 

@@ -32,6 +32,7 @@ MODELS: dict[str, Fit] = {  # from simple to rich
     residual.NAME: residual.fit,
 }
 LEAST_TRIALS = 3
+MOST_TRIALS = 300  # the time to fit grows with the cube
 _BETTER = {loglinear.NAME: 0.8, residual.NAME: 0.95}  # shares of the error of set-up and scaling
 _SOUND = 1.25  # who is further off than this share of the best within the runs is not asked beyond
 _WIDEST = 3.0
@@ -104,9 +105,10 @@ def fit_runtime(trials: Sequence[Trial], models: Mapping[str, Fit] | None = None
     """The model that predicts best, of `models` or of all.
 
     Only finished trials are fitted; one that was cut while it ran counts where the model would
-    have it shorter than it is known to be. Fewer than LEAST_TRIALS finished trials are refused.
+    have it shorter than it is known to be. Fewer than LEAST_TRIALS finished trials are refused;
+    of more than MOST_TRIALS the last ones count, so pass them in the order in which they ran.
     """
-    done = finished(trials)
+    done = finished(trials)[-MOST_TRIALS:]
     if len(done) < LEAST_TRIALS:
         raise InvalidInput(_too_few(trials, len(done)), needed=LEAST_TRIALS - len(done))
     chosen = _choose(done, models or MODELS)

@@ -103,9 +103,11 @@ class Space:
         for column, (name, words) in enumerate(self.choices):
             place = {word: index for index, word in enumerate(words)}
             levels[:, column] = [place.get(str(_given(row, name)), -1) for row in rows]
+        # More memory than was ever given, or less than was ever enough, is not known to matter.
+        memories = [one.memory_mb for one in configurations]
         return Encoded(
             log_cpu=np.log([one.cpu for one in configurations]),
-            log_memory=np.log([one.memory_mb for one in configurations]) - self.memory_centre,
+            log_memory=np.log(np.clip(memories, *self.memory)) - self.memory_centre,
             numbers=numbers,
             levels=levels,
             words=self._indicators(levels),

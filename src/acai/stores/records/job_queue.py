@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import bindparam, func, insert, select, update
@@ -28,6 +28,7 @@ from acai.stores.records.tables_jobs import (
 )
 
 _SCHEDULER_LOCK = 7_650_000_003
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,9 @@ class QueueRow:
     served: int
     active: int
     limit: int | None  # None: the platform's own
+    least_cpu: float
+    least_memory: int
+    oldest: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,23 +97,31 @@ def in_use(tx: Transaction) -> tuple[float, int, float]:
     return float(row.cpu), int(row.memory), float(row.gpu)
 
 
+_WAITING = (
+    select(
+        jobs.c.project_id,
+        jobs.c.user_id,
+        func.min(jobs.c.priority).label("rank"),
+        func.min(jobs.c.cpu).label("least_cpu"),
+        func.min(jobs.c.memory).label("least_memory"),
+        func.min(jobs.c.queued_at).label("oldest"),
+    )
+    .where(is_queued)
+    .group_by(jobs.c.project_id, jobs.c.user_id)
+)
+_ACTIVE = (
+    select(jobs.c.project_id, jobs.c.user_id, func.count().label("active"))
+    .where(is_active)
+    .group_by(jobs.c.project_id, jobs.c.user_id)
+)
+
+
 def queues(tx: Transaction) -> list[QueueRow]:
     """Every queue that has a job waiting, with what its turn depends on."""
-    waiting = tx.execute(
-        select(jobs.c.project_id, jobs.c.user_id, func.min(jobs.c.priority).label("rank"))
-        .where(is_queued)
-        .group_by(jobs.c.project_id, jobs.c.user_id)
-    ).all()
+    waiting = tx.execute(_WAITING).all()
     if not waiting:
         return []
-    active = {
-        (row.project_id, row.user_id): row.active
-        for row in tx.execute(
-            select(jobs.c.project_id, jobs.c.user_id, func.count().label("active"))
-            .where(is_active)
-            .group_by(jobs.c.project_id, jobs.c.user_id)
-        )
-    }
+    active = {(row.project_id, row.user_id): row.active for row in tx.execute(_ACTIVE)}
     served = {(row.project_id, row.user_id): row.served for row in tx.execute(select(job_queues))}
     limits = {(row.project_id, row.user_id): row.jobs for row in tx.execute(select(job_limits))}
     return [
@@ -120,6 +132,9 @@ def queues(tx: Transaction) -> list[QueueRow]:
             served=served.get((row.project_id, row.user_id), 0),
             active=active.get((row.project_id, row.user_id), 0),
             limit=limits.get((row.project_id, row.user_id), limits.get((row.project_id, 0))),
+            least_cpu=row.least_cpu or 0.0,
+            least_memory=row.least_memory or 0,
+            oldest=row.oldest or _LONG_AGO,
         )
         for row in waiting
     ]

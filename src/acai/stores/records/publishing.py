@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import and_, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, and_, func, insert, literal, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from acai.model.ids import UserId
 from acai.stores.records import paths
@@ -46,14 +47,30 @@ def newest_version(tx: Transaction) -> int:
 
 
 def prepare_commit(tx: Transaction, file_count: int) -> None:
-    if file_count > _MANY:
-        tx.analyze(upload_files, upload_blobs, objects)
+    """For a large session: let PostgreSQL join in memory, and know how much there is to join.
+
+    How many rows there are is all that it needs to know, and a small sample tells that.
+    """
+    if file_count <= _MANY:
+        return
+    if tx.dialect == "postgresql":
+        tx.execute(
+            select(
+                func.set_config("work_mem", "64MB", True),
+                func.set_config("default_statistics_target", "10", True),
+            )
+        )
+    tx.analyze(upload_files, upload_blobs, objects)
 
 
 def first_without_bytes(tx: Transaction, upload: int) -> str | None:
-    """The path of a file whose blob has not arrived, if there is one; a wrong size counts."""
-    row = tx.execute(
-        select(upload_files.c.path)
+    """The path of a file whose blob has not arrived, if there is one; a wrong size counts.
+
+    The first by name and not any: PostgreSQL believes that any one is soon found, and looks the
+    blobs up one by one.
+    """
+    found: str | None = tx.execute(
+        select(func.min(upload_files.c.path))
         .join(
             blobs,
             and_(
@@ -64,17 +81,22 @@ def first_without_bytes(tx: Transaction, upload: int) -> str | None:
             isouter=True,
         )
         .where(mine(upload_files), upload_files.c.upload_id == upload, blobs.c.sha256.is_(None))
-        .limit(1)
-    ).first()
-    return None if row is None else str(row.path)
+    ).scalar()
+    return found
 
 
 def publish_blobs(tx: Transaction, upload: int) -> None:
-    """Make the session's stored blobs the project's; one that is there already stays."""
+    """Make the session's stored blobs the project's; one that is there already stays.
+
+    In the order of the key, which is the order that its index likes to grow in.
+    """
     arrived = (
         select(
+            this_project().label("project_id"),
             upload_blobs.c.sha256,
-            func.min(upload_blobs.c.object_id).label("object_id"),
+            upload_blobs.c.size,
+            upload_blobs.c.object_id,
+            upload_blobs.c.start,
         )
         .join(
             objects,
@@ -84,36 +106,14 @@ def publish_blobs(tx: Transaction, upload: int) -> None:
             ),
         )
         .where(mine(upload_blobs), upload_blobs.c.upload_id == upload, objects.c.stored.is_(True))
-        .group_by(upload_blobs.c.sha256)
-        .subquery()
+        .order_by(upload_blobs.c.sha256, upload_blobs.c.object_id)
     )
-    fresh = (
-        select(
-            this_project().label("project_id"),
-            upload_blobs.c.sha256,
-            upload_blobs.c.size,
-            upload_blobs.c.object_id,
-            upload_blobs.c.start,
-        )
-        .join(
-            arrived,
-            and_(
-                arrived.c.sha256 == upload_blobs.c.sha256,
-                arrived.c.object_id == upload_blobs.c.object_id,
-            ),
-        )
-        .join(
-            blobs,
-            and_(
-                blobs.c.project_id == upload_blobs.c.project_id,
-                blobs.c.sha256 == upload_blobs.c.sha256,
-            ),
-            isouter=True,
-        )
-        .where(mine(upload_blobs), upload_blobs.c.upload_id == upload, blobs.c.sha256.is_(None))
-    )
+    insert_blobs = (sqlite if tx.dialect == "sqlite" else postgresql).insert(blobs)
+    names = ["project_id", "sha256", "size", "object_id", "start"]
     tx.execute(
-        insert(blobs).from_select(["project_id", "sha256", "size", "object_id", "start"], fresh)
+        insert_blobs.from_select(names, arrived).on_conflict_do_nothing(
+            index_elements=["project_id", "sha256"]
+        )
     )
 
 
@@ -127,26 +127,13 @@ def publish_files(
         files.c.name == upload_files.c.name,
     )
     session = and_(mine(upload_files), upload_files.c.upload_id == upload)
-    tx.execute(
+    known = tx.execute(
         update(files)
         .where(mine(files), joined, session)
         .values(latest=files.c.latest + 1, hidden=False)
-    )
-    new = (
-        select(
-            this_project().label("project_id"),
-            upload_files.c.parent,
-            upload_files.c.name,
-            upload_files.c.path,
-            literal(1),
-        )
-        .join(files, joined, isouter=True)
-        .where(session, files.c.id.is_(None))
-        .order_by(upload_files.c.parent, upload_files.c.name)
-    )
-    tx.execute(insert(files).from_select(["project_id", "parent", "name", "path", "latest"], new))
-    if file_count > _MANY:
-        tx.analyze(files)
+    ).rowcount
+    if known < file_count:
+        _add_files(tx, session, joined)
     versions = (
         select(
             this_project().label("project_id"),
@@ -179,6 +166,27 @@ def publish_files(
             versions,
         )
     )
+
+
+def _add_files(tx: Transaction, session: ColumnElement[bool], joined: ColumnElement[bool]) -> None:
+    """Make the rows of the paths that are new, with version 1 as the latest."""
+    new = (
+        select(
+            this_project().label("project_id"),
+            upload_files.c.parent,
+            upload_files.c.name,
+            upload_files.c.path,
+            literal(1),
+        )
+        .join(files, joined, isouter=True)
+        .where(session, files.c.id.is_(None))
+        .order_by(upload_files.c.parent, upload_files.c.name)
+    )
+    made = tx.execute(
+        insert(files).from_select(["project_id", "parent", "name", "path", "latest"], new)
+    ).rowcount
+    if made > _MANY:
+        tx.analyze(files)
 
 
 def publish_directories(tx: Transaction, made: set[str]) -> None:

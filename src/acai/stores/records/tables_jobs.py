@@ -81,6 +81,9 @@ Index(
     jobs.c.user_id,
     jobs.c.priority,
     jobs.c.id,
+    jobs.c.cpu,  # this and what follows, so that a look at all queues reads the index alone
+    jobs.c.memory,
+    jobs.c.queued_at,
     sqlite_where=is_queued,
     postgresql_where=is_queued,
 )

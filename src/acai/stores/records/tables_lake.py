@@ -165,8 +165,8 @@ files = Table(
     Column("latest", Integer, nullable=False),
     Column("hidden", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("project_id", "parent", "name"),
-    # Room in each page to count a version up without moving the row.
-    postgresql_with={"fillfactor": 70},
+    # Room in each page to count the version of every row up without moving one.
+    postgresql_with={"fillfactor": 50},
 )
 INDEXED_PATH = 600  # characters of a path that PostgreSQL's index holds: at most 2,400 bytes
 _shown = files.c.hidden.is_(False)

@@ -72,6 +72,7 @@ Index(
     meta_texts.c.entity_id,
     meta_texts.c.column_id,
     unique=True,
+    postgresql_include=["value"],
 )
 meta_tags = _values("meta_tags", Column("value", _Name, nullable=False))
 Index("ix_meta_tags_entity", meta_tags.c.entity_id, meta_tags.c.column_id)

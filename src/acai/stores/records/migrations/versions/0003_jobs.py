@@ -11,6 +11,7 @@ _key = sa.String(128).with_variant(sa.String(128, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
+    _tune_lake()
     op.create_table(
         "job_limits",
         sa.Column("project_id", _row_id, nullable=False),
@@ -148,7 +149,10 @@ def upgrade() -> None:
     )
     _partial("ix_jobs_cache_key", "jobs", ["project_id", "cache_key"], "cache_key IS NOT NULL")
     _partial(
-        "ix_jobs_queued", "jobs", ["project_id", "user_id", "priority", "id"], "status = 'queued'"
+        "ix_jobs_queued",
+        "jobs",
+        ["project_id", "user_id", "priority", "id", "cpu", "memory", "queued_at"],
+        "status = 'queued'",
     )
     _partial("ix_jobs_template", "jobs", ["template_id"], "template_id IS NOT NULL")
     _partial(
@@ -165,3 +169,18 @@ def upgrade() -> None:
 def _partial(name: str, table: str, columns: list[str], where: str) -> None:
     condition = sa.text(where)
     op.create_index(name, table, columns, sqlite_where=condition, postgresql_where=condition)
+
+
+def _tune_lake() -> None:
+    """PostgreSQL: conditions on texts without a look at the table; versions counted up in place."""
+    if op.get_bind().dialect.name != "postgresql":
+        return
+    op.drop_index("uq_meta_texts_entity", table_name="meta_texts")
+    op.create_index(
+        "uq_meta_texts_entity",
+        "meta_texts",
+        ["entity_id", "column_id"],
+        unique=True,
+        postgresql_include=["value"],
+    )
+    op.execute("ALTER TABLE files SET (fillfactor = 50)")
