@@ -21,9 +21,11 @@ test: $(STAMP)   ## run every test, on real databases and stores
 	@$(BIN)/python hatch_build.py
 	@$(BIN)/pytest -q -n 2 --dist loadfile
 
-faults: $(STAMP) ## a thousand uploads with somebody killed; too long for every change
+faults: $(STAMP) ## a thousand uploads and 300 kills among jobs; too long for every change
 	@$(BIN)/python tests/faults/upload_rounds.py --rounds 1000
 	@$(BIN)/python tests/faults/with_postgres.py tests/faults/upload_rounds.py --rounds 1000
+	@$(BIN)/python tests/faults/job_rounds.py --kills 300
+	@$(BIN)/python tests/faults/with_postgres.py tests/faults/job_rounds.py --kills 300
 
 quick: $(STAMP)  ## run the tests that take no time
 	@$(BIN)/pytest -q -m "not slow" tests/unit
@@ -39,9 +41,10 @@ format: $(STAMP) ## rewrite the code in the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP)  ## measure the lake beside peers and limits; about half an hour
-	@for one in tree commit sets provenance search transfer; do \
-	  echo "== bench/lake/$$one.py"; $(BIN)/python bench/lake/$$one.py || exit 1; done
+bench: $(STAMP)  ## measure beside peers and limits; about an hour
+	@for one in lake/tree lake/commit lake/sets lake/provenance lake/search lake/transfer \
+	  engine/scheduling engine/warm_input engine/throughput engine/noop; do \
+	  echo "== bench/$$one.py"; $(BIN)/python bench/$$one.py || exit 1; done
 
 dashboard: $(STAMP)  ## build the dashboard into the package, with Node from PyPI if there is none
 	@$(BIN)/python hatch_build.py

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from measuring import CPUS, MEMORIES, quietest
+from measuring import CPUS, MEMORIES, quietest, read_points
 from tables import draw, table
 
-from acai.provisioning.adaptive import Candidate, Stop, grid, next_trials
+from acai.provisioning.adaptive import Stop, grid, next_trials
 from acai.provisioning.hints import parse_template
 from acai.provisioning.memory import fit_memory
 from acai.provisioning.optimiser import Goal, provision
@@ -34,7 +34,8 @@ TEMPLATE = parse_template("python mnist_mlp.py --epochs {1,2,3}")
 BASELINE = Configuration(cpu=2.0, memory_mb=7680)
 
 
-def trials(role: str) -> list[Trial]:
+def trials(role: str, repeats: bool = False) -> list[Trial]:
+    """The least disturbed attempt of each run, or all of them as repeats."""
     return [
         Trial(
             configuration=Configuration(cpu=float(row["cpu"]), memory_mb=float(row["memory"])),
@@ -43,7 +44,7 @@ def trials(role: str) -> list[Trial]:
             outcome=Outcome.OUT_OF_MEMORY if row["out_of_memory"] == "True" else Outcome.FINISHED,
             peak_memory_mb=None if row["out_of_memory"] == "True" else float(row["peak_mb"]),
         )
-        for row in quietest()
+        for row in (read_points() if repeats else quietest())
         if row["role"] == role
     ]
 
@@ -239,12 +240,12 @@ def verified() -> None:
 
 
 def main() -> int:
-    train, test = trials("grid"), trials("test")
+    train, test = trials("grid", repeats=True), trials("test")
     if not test:
         print("nothing is measured yet: run bench/provisioning/measuring.py first")
         return 1
     model = predictions(train, test)
-    adaptive(train, test)
+    adaptive(trials("grid"), test)
     provisioning(model, train)
     verified()
     return 0

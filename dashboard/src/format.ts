@@ -52,6 +52,10 @@ export function formatTime(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 }
 
+export function formatMoment(iso: string): string {
+  return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
 const AGES: [number, string][] = [
   [60, "s"],
   [3600, "min"],

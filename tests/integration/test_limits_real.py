@@ -309,6 +309,23 @@ def test_remains_that_hide_are_found_by_their_mark(tmp_path: Path) -> None:
         inside.close()
 
 
+def test_a_tree_is_ended_where_there_is_no_proc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acai.agent.limits.processes.on_proc", lambda: False)
+    monkeypatch.setattr("acai.agent.limits.approximate.on_proc", lambda: False)
+    inside = ApproximateConfinement(f"test-{random_word(8)}.1", cpu=1.0, memory=64 * MIB)
+    script = "sleep 600 & (sleep 600 & echo $! >orphan); echo >ready; sleep 600"
+    child = spawn(inside, "/bin/sh", "-c", script, cwd=tmp_path)
+    appears(tmp_path / "ready")
+    orphan = int(appears(tmp_path / "orphan"))
+    assert inside.usage().memory_resident > 0
+    assert inside.kill_all()
+    assert child.wait(timeout=5) == -signal.SIGKILL
+    assert not alive(orphan)
+    assert inside.close()
+
+
 def test_closing_leaves_no_group(confinement: Confine, tmp_path: Path) -> None:
     inside = confinement()
     spawn(inside, "sleep", "600", cwd=tmp_path)

@@ -89,7 +89,7 @@ def test_earlier_jobs_make_the_first_measurement_say_more() -> None:
         view = belief.forecast()
         actual = np.log([odd(offer, 4.0) for offer in space.offers])
         errors.append(np.abs(view.weights @ view.mean - actual).mean())
-    assert errors[1] < 0.2 * errors[0]
+    assert errors[1] < 0.4 * errors[0]
 
 
 def test_earlier_jobs_with_gaps_are_filled_in() -> None:

@@ -293,6 +293,7 @@ class Registry:
                 queued,
                 capacity=self._launcher.capacity(),
                 default_limit=self._default_limit,
+                now=self._clock(),
             )
 
 

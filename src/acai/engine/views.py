@@ -147,6 +147,7 @@ def waiting(
     *,
     capacity: Capacity,
     default_limit: int,
+    now: datetime,
 ) -> dict[int, Waiting]:
     """Why each of these queued jobs waits. Reads each user's queue once; what is free depends
     on all projects, which `platform` sees."""
@@ -154,12 +155,15 @@ def waiting(
     free = (capacity.cpu - used_cpu, capacity.memory - used_memory, capacity.gpu - used_gpu)
     places: dict[UserId, dict[int, int]] = {}
     full: dict[UserId, str | None] = {}
+    next_end: dict[UserId, float | None] = {}
     for user in {row.user_id for row in queued}:
         places[user] = {job: i for i, job in enumerate(jobs.queue_of(tx, user), 1)}
         most = job_queue.limit_of(platform, tx.project, user)
         limit = default_limit if most is None else most
         active = jobs.active_of(tx, user)
         full[user] = f"{active} of {limit} running" if active >= limit else None
+        ends = job_queue.predicted_ends(platform, tx.project, user)
+        next_end[user] = _next_end(ends, now) if active else None
     return {
         row.id: Waiting(
             position=places[row.user_id].get(row.id, 1),
@@ -167,9 +171,21 @@ def waiting(
             or _behind(places[row.user_id].get(row.id, 1))
             or _lacking(row, free)
             or "its turn comes next",
+            expected=next_end[row.user_id] if places[row.user_id].get(row.id, 1) == 1 else None,
         )
         for row in queued
     }
+
+
+def _next_end(running: Sequence[tuple[datetime | None, str | None]], now: datetime) -> float | None:
+    """Seconds until the first of these jobs is likely to end; None unless all are predicted."""
+    left = []
+    for began, prediction in running:
+        if prediction is None:
+            return None
+        elapsed = 0.0 if began is None else (now - began).total_seconds()
+        left.append(max(float(json.loads(prediction)["seconds"]) - elapsed, 0.0))
+    return min(left, default=None)
 
 
 def _behind(position: int) -> str | None:

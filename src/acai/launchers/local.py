@@ -33,6 +33,7 @@ AGENT = "acai.agent.main:run"
 _AFTER_GRACE = 5.0
 _LOOK_EVERY = 0.1
 _TRIES = 2
+_AT_ONCE = 64  # each holds a descriptor while it is started
 
 
 class LocalLauncher:
@@ -62,6 +63,7 @@ class LocalLauncher:
             memory=memory if memory is not None else machine.memory(),
             gpu=gpu,
         )
+        self._starting: set[str] = set()  # whose locks may be let go of to be taken again
         self._patience = grace + _AFTER_GRACE
         self._nursery = Nursery(entry=entry, log=self._root / ".nursery.log")
         self._errands = _Errands(self._press)
@@ -73,18 +75,8 @@ class LocalLauncher:
 
     def submit(self, tasks: Sequence[Task]) -> Mapping[str, LaunchFailed]:
         failed: dict[str, LaunchFailed] = {}
-        waiting: dict[str, tuple[Task, int]] = {}
-        for task in tasks:
-            try:
-                lock = self._claim(task)
-            except (LaunchFailed, OSError) as error:
-                failed[task.handle] = LaunchFailed(str(error))
-                continue
-            if lock is not None:
-                waiting[task.handle] = (task, lock)
-        for left in reversed(range(_TRIES)):
-            if waiting:
-                waiting = self._launch(waiting, failed, last=left == 0)
+        for first in range(0, len(tasks), _AT_ONCE):
+            self._submit(tasks[first : first + _AT_ONCE], failed)
         return failed
 
     def describe(self, handles: Sequence[str]) -> Mapping[str, Seen]:
@@ -118,6 +110,25 @@ class LocalLauncher:
     def close(self) -> None:
         self._errands.close()
         self._nursery.close()
+
+    def _submit(self, tasks: Sequence[Task], failed: dict[str, LaunchFailed]) -> None:
+        waiting: dict[str, tuple[Task, int]] = {}
+        for task in tasks:
+            try:
+                lock = self._claim(task)
+            except (LaunchFailed, OSError) as error:
+                failed[task.handle] = LaunchFailed(str(error))
+                continue
+            if lock is not None:
+                waiting[task.handle] = (task, lock)
+        claimed = set(waiting)
+        self._starting |= claimed
+        try:
+            for left in reversed(range(_TRIES)):
+                if waiting:
+                    waiting = self._launch(waiting, failed, last=left == 0)
+        finally:
+            self._starting -= claimed
 
     def _claim(self, task: Task) -> int | None:
         """The lock of a new attempt, or None if there is one of this handle."""
@@ -178,6 +189,8 @@ class LocalLauncher:
             return Seen(sighting=Sighting.UNKNOWN)
         if (reason := attempt.gone()) is not None:
             return Seen(sighting=Sighting.GONE, reason=reason)
+        if attempt.handle in self._starting and attempt.agent() is None:
+            return Seen(sighting=Sighting.STARTING)
         if attempt.held() and not self._press(attempt.handle):
             alive = attempt.agent() is not None
             return Seen(sighting=Sighting.ALIVE if alive else Sighting.STARTING)

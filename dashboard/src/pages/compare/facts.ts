@@ -1,5 +1,5 @@
 import type { Schemas } from "../../api/client";
-import { formatCost, formatDuration, formatNumber, formatSize } from "../../format";
+import { formatCost, formatDuration, formatNumber, formatSize, formatTime } from "../../format";
 import { showValue } from "../../values";
 
 type JobDetail = Schemas["JobDetail"];
@@ -45,7 +45,7 @@ export function factsOf(jobs: JobDetail[]): Fact[] {
     every("environment", (job) => job.environment_digest.slice(0, 12)),
     every("tags", (job) => job.tags.join(", ")),
     every("creator", (job) => job.creator),
-    every("submit_time", (job) => job.submit_time),
+    every("submit_time", (job) => job.submit_time, (value) => formatTime(String(value))),
   ];
 }
 

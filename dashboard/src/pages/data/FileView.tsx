@@ -4,7 +4,7 @@ import { Download } from "lucide-react";
 import { Link, useNavigate } from "react-router";
 import { api, got } from "../../api/client";
 import { download } from "../../api/content";
-import { baseName, escapePath, formatSize, formatTime, shellWord } from "../../format";
+import { baseName, escapePath, formatMoment, formatSize, formatTime, shellWord } from "../../format";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { MetadataEditor } from "../../parts/MetadataEditor";
 import { Problem } from "../../parts/Problem";
@@ -47,7 +47,7 @@ export function FileView({ path, version }: { path: string; version: number | nu
             value={String(data.version)}
             data={(versions.data?.items ?? [data]).map((one) => ({
               value: String(one.version),
-              label: `Version ${one.version} · ${formatTime(one.create_time)}`,
+              label: `Version ${one.version} · ${formatMoment(one.create_time)}`,
             }))}
             onChange={(next) => next && void go(dataLink(path, Number(next)))}
             allowDeselect={false}

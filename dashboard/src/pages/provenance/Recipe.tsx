@@ -50,16 +50,17 @@ function inOrder(sets: SetVersion[]): SetVersion[] {
 }
 
 function Step({ set, edges }: { set: SetVersion; edges: Edge[] }) {
+  const job = set.job ?? edges.find((edge) => edge.job)?.job;
   const sources = [...new Set(edges.map((edge) => edge.source.replace(/^set:/, "")))];
   return (
     <div>
       <Text component="span">
         <SetReference reference={`${set.name}:${set.version}`} />{" "}
-        {set.job ? (
+        {job ? (
           <>
             was written by the job{" "}
-            <Anchor component={Link} to={`/jobs/${set.job}`}>
-              {set.job}
+            <Anchor component={Link} to={`/jobs/${job}`}>
+              {job}
             </Anchor>
             {sources.length > 0 && <> from <Sources references={sources} /></>}
           </>
@@ -72,7 +73,7 @@ function Step({ set, edges }: { set: SetVersion; edges: Edge[] }) {
         )}
         .
       </Text>
-      {set.job && <JobCommand id={set.job} />}
+      {job && <JobCommand id={job} />}
       <Text size="sm" c="dimmed">
         {formatCount(set.file_count, "file")}, {formatSize(set.size)}, by {set.creator} on{" "}
         {formatTime(set.create_time)}

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Workflow } from "lucide-react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { api, got } from "../../api/client";
-import { formatCount, formatSize, formatTime } from "../../format";
+import { formatCount, formatMoment, formatSize, formatTime } from "../../format";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { MetadataEditor } from "../../parts/MetadataEditor";
 import { Problem } from "../../parts/Problem";
@@ -55,7 +55,7 @@ export function Component() {
             value={String(set.version)}
             data={(versions.data?.items ?? [set]).map((one) => ({
               value: String(one.version),
-              label: `Version ${one.version} · ${formatTime(one.create_time)}`,
+              label: `Version ${one.version} · ${formatMoment(one.create_time)}`,
             }))}
             onChange={(next) => next && void go(setLink(name, next, tab))}
             allowDeselect={false}

@@ -29,6 +29,7 @@ SENTENCE = (
 )
 _PERIOD = 0.1
 _SCAN_EVERY = 0.5  # the whole process table; in between only the known members
+_SCAN_SHARE = 20  # and not more of our own time than one part in so many
 _CREDIT = 0.05  # CPU seconds that a tree may save up: what one look may be wrong by
 _NICENESS = 5
 _LEAST_DATA_SLACK = 128 * 1024**2
@@ -47,7 +48,7 @@ class ApproximateConfinement:
         self._memory = memory
         self._roots: set[int] = set()
         self._members: dict[int, Process] = {}
-        self._scanned = 0.0
+        self._scan_at = 0.0
         self._before = _waited_cpu()
         self._usage = Usage(cpu_seconds=0.0, memory_resident=0, peak_memory=0, oom_kills=0)
         self._look = threading.RLock()
@@ -77,7 +78,7 @@ class ApproximateConfinement:
         )
         with self._look:
             self._roots.add(child.pid)
-            self._scanned = 0.0
+            self._scan_at = 0.0
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch, name="limits", daemon=True)
             self._watcher.start()
@@ -147,14 +148,17 @@ class ApproximateConfinement:
         )
 
     def _refresh(self, *, whole: bool = False) -> None:
-        now = time.monotonic()
-        if whole or not on_proc() or now - self._scanned > _SCAN_EVERY:
+        began = time.monotonic()
+        if whole or began > self._scan_at:
             table = tree(self.name, self._roots)
             _reap(table)
-            self._scanned = now
-        else:
+            ended = time.monotonic()
+            self._scan_at = ended + max(_SCAN_EVERY, _SCAN_SHARE * (ended - began))
+        elif on_proc():
             fresh = (process(pid) for pid in self._members)
             table = {one.pid: one for one in fresh if one}
+        else:
+            return
         self._members = {pid: one for pid, one in table.items() if not one.dead}
         used = sum(one.cpu_seconds for one in table.values()) + _waited_cpu() - self._before
         resident = sum(one.resident for one in self._members.values())

@@ -70,7 +70,8 @@ class Outlook:
     unit           what one second of the job counts in the objective
     cut_s          where a measurement would be cut
     edge           the largest objective with which the offer could still be chosen
-    fits           the chance of ending at or below that, with the quality asked for
+    affordable     the chance that measuring it, and then running it, can be paid for
+    fits           the chance of ending at or below the edge, with the quality asked for
     spend_s        the time that a measurement is expected to take
     """
 
@@ -82,6 +83,7 @@ class Outlook:
     prices: Array
     cut_s: Array
     edge: Array
+    affordable: Array
     fits: Array
     quality: Array
     spend_s: Array
@@ -103,9 +105,8 @@ def look(
     remaining = np.minimum(left.time_s, left.cost / prices)
     measured = np.minimum(cut / share, remaining / (share + 1.0 + margin))
     afterwards = np.where(fixed <= cut, (remaining - fixed) / (1.0 + margin), 0.0)
-    useful = np.where(by_share, measured, afterwards)
-    useful = np.minimum(useful, np.minimum(goal.run_within_s, goal.run_cost_within / prices))
-    useful = np.maximum(useful, 1e-12)
+    payable = np.maximum(np.where(by_share, measured, afterwards), 1e-12)
+    useful = np.minimum(payable, np.minimum(goal.run_within_s, goal.run_cost_within / prices))
     best = ledger.best()
     if best is not None:
         beaten = share * patience * best.objective(goal) / unit
@@ -122,6 +123,7 @@ def look(
         prices=prices,
         cut_s=cut,
         edge=useful * unit,
+        affordable=view.weights @ chance_below(payable, mean, spread),
         fits=(view.weights @ chance_below(useful, mean, spread)) * quality,
         quality=quality,
         spend_s=np.where(by_share, spend, np.minimum(fixed, cut)),

@@ -37,8 +37,8 @@ class Settings:
     price_power         0 ignores what a measurement takes, 1 divides the gain by it
     patience            a measurement is cut once the job there has taken this many times the
                         best found, since it can no longer win; inf lets it end
-    caution             the least chance of being affordable and acceptable at which an offer
-                        is tried
+    caution             the least chance, that measuring an offer and then running it can be
+                        paid for, at which it is tried
     margin              share by which the job may exceed its measurement and still fit
     opening_share       of all that may be spent, what one measurement may take while nothing
                         is known to fit
@@ -224,7 +224,7 @@ def _towards_a_better(
     gain = (view.weights @ relative) * view.quality
     saved = (view.weights @ absolute) * view.quality
     price = view.spend_s * view.unit
-    worth = (saved > price / settings.runs) & (view.fits >= settings.caution)
+    worth = (saved > price / settings.runs) & (view.affordable >= settings.caution)
     if not worth.any():
         return Stop(reason="no measurement is expected to save what it takes")
     left = ledger.left

@@ -44,6 +44,7 @@ class Prior:
     cliff_share: float = 0.95
     cliff_height: float = 0.72
     cliff_width: float = 0.07
+    cliff_drop: float = 1.0
     past_share: float = 0.75
     past_scale: float = 0.7
     past_wiggle: float = 0.5
@@ -142,7 +143,7 @@ class Space:
         }
 
     def mean(self) -> Array:
-        found: Array = self._ideal + self.expected
+        found: Array = self._ideal + self.expected - self.prior.cliff_drop * self._cliff
         return found
 
     def covariance(self, offer: int) -> Array:

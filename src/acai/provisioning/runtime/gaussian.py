@@ -39,8 +39,8 @@ class Trend(Protocol):
         """Best parameters minus prior means."""
         ...
 
-    def hedge(self, at: Encoded) -> Floats:
-        """Further variance, for what the form of the trend itself may have wrong."""
+    def hedge(self, at: Encoded) -> tuple[Floats, Floats]:
+        """What to add to mean and variance because another form of the trend may be right."""
         ...
 
     def mean(self, at: Encoded) -> Floats: ...
@@ -108,7 +108,8 @@ class Fitted:
         location = self.trend.mean(at) - slopes @ self.trend.shift + weighted @ self._residuals()
         own = (slopes**2) @ self.trend.prior + (self.kernel.variance(at) if self.kernel else 0.0)
         variance = own - np.einsum("ij,ij->i", weighted, cross)
-        return location, np.maximum(variance, 1e-9) + self.trend.hedge(at)
+        lean, doubt = self.trend.hedge(at)
+        return location + lean, np.maximum(variance, 1e-9) + doubt
 
     def covariance(self, a: Encoded, b: Encoded) -> Floats:
         """Of the noiseless log run times at `a` and `b`, given the trials."""

@@ -334,6 +334,18 @@ def active(tx: Transaction) -> list[ActiveRow]:
     ]
 
 
+def predicted_ends(
+    tx: Transaction, project: ProjectId, user: UserId
+) -> list[tuple[datetime | None, str | None]]:
+    """When each active job of a user began to run, and what was predicted of it."""
+    rows = tx.execute(
+        select(jobs.c.started_at, jobs.c.prediction).where(
+            is_active, jobs.c.project_id == project, jobs.c.user_id == user
+        )
+    )
+    return [(row.started_at, row.prediction) for row in rows]
+
+
 @dataclass(frozen=True, kw_only=True)
 class OverRow:
     id: int
