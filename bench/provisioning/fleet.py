@@ -49,7 +49,7 @@ from acai.provisioning.fleet import (
 )
 
 STEPS = 20
-COUNTING = Settings(runs=inf, max_measurements=STEPS, patience=inf, price_power=0.0)
+COUNTING = Settings(runs=inf, max_measurements=STEPS, patience=inf)
 PAYING = Settings()
 MULTIPLES = (5, 10, 20)
 
@@ -150,9 +150,13 @@ def compare_search(jobs: Sequence[Workload], repeats: int) -> dict[str, dict[str
 def compare_totals(jobs: Sequence[Workload], repeats: int) -> list[dict[str, Any]]:
     """Per scenario, multiple, method and job: means over the repeats."""
     found = []
+    served = [
+        ours(f"acai, serving {runs} runs", replace(PAYING, runs=runs), lambda job: [])
+        for runs in (3, 30)
+    ]
     rules = [CHERRYPICK, PLAIN]
     rules += [replace(rule, name=f"{rule.name}, aware", aware=True) for rule in rules]
-    for method in [*variants(PAYING, jobs), *map(rebuilt, [*rules, RANDOM])]:
+    for method in [*variants(PAYING, jobs), *served, *map(rebuilt, [*rules, RANDOM])]:
         began = time.monotonic()
         for job in jobs:
             run = method.prepare(job)
@@ -207,14 +211,14 @@ def outcome(
 
 def compare_training(jobs: Sequence[Workload], repeats: int) -> list[dict[str, Any]]:
     found = []
-    kept = replace(COUNTING, price_power=1.0)
     methods = [
-        ("counting", ours("acai", kept, lambda job: [])),
+        ("counting", ours("acai", COUNTING, lambda job: [])),
         *(
             ("counting", rebuilt(replace(rule, least=STEPS, most=STEPS)))
             for rule in (CHERRYPICK, PLAIN)
         ),
         ("paying", ours("acai", PAYING, lambda job: [])),
+        ("paying", ours("acai, serving 100 runs", replace(PAYING, runs=100), lambda job: [])),
         *(("paying", rebuilt(rule)) for rule in (CHERRYPICK, PLAIN)),
     ]
     for kind, method in methods:

@@ -99,7 +99,7 @@ class Settings:
     job_cpu: float = _row("0", _cores, "CPU that jobs may have together; 0 is all there is.")
     job_memory: int = _row("0", parse_size, "Memory that jobs may have; 0 is what is there.")
     job_grace: float = _row("10s", parse_duration, "From asking a program to end to ending it.")
-    job_lease: float = _row("90s", parse_duration, "Silence after which an unseen agent is lost.")
+    job_lease: float = _row("30s", parse_duration, "Silence after which an unseen agent is lost.")
     job_patience: float = _row("2m", parse_duration, "Wait of a large job until others make way.")
     cache_size: int = _row("20GB", parse_size, "Inputs of jobs that are kept on their machine.")
     prices: str = _row("", str, "File of prices (TOML); empty is the built-in on-demand model.")

@@ -1,10 +1,10 @@
 import { QueryClient } from "@tanstack/react-query";
-import { ApiError } from "./client";
+import { ApiError, Unreachable } from "./client";
 
 /** An answer that says no will say no again; a server that is away comes back. */
 function worthAnotherTry(count: number, error: Error): boolean {
   if (error instanceof ApiError) return error.status >= 500 && count < 2;
-  return true;
+  return error instanceof Unreachable;
 }
 
 export const queryClient = new QueryClient({

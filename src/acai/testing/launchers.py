@@ -39,6 +39,7 @@ class LauncherContract:
     @pytest.fixture
     def launcher(self, open_launcher: OpenLauncher) -> Iterator[Launcher]:
         opened = open_launcher()
+        opened.prepare()
         yield opened
         finish(opened)
 
@@ -194,6 +195,7 @@ class LauncherContract:
         launcher.forget([over.handle])
 
     def test_it_knows_what_it_has(self, launcher: Launcher) -> None:
+        launcher.prepare()
         capacity = launcher.capacity()
         assert capacity.cpu > 0
         assert capacity.memory > 0

@@ -42,7 +42,7 @@ export function Curves({ job }: { job: string }) {
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         {data?.items.map((series) => (
           <Paper key={series.key} withBorder p="sm">
-            <Title order={3} size="h6" className="name">
+            <Title order={2} size="h6" className="name">
               {series.key}{" "}
               <Text span c="dimmed" inherit fw={400}>
                 {formatNumber(series.points.at(-1)?.value ?? 0)}

@@ -20,8 +20,14 @@ export function hasEnded(status: string): boolean {
   return ENDED.has(status);
 }
 
-export function Status({ status, size = "md" }: { status: string; size?: string }) {
-  const busy = !hasEnded(status) && status !== "queued";
+interface StatusProps {
+  status: string;
+  size?: string;
+  past?: boolean; // it was in this state, and may not be any more
+}
+
+export function Status({ status, size = "md", past = false }: StatusProps) {
+  const busy = !past && !hasEnded(status) && status !== "queued";
   return (
     <Badge
       variant="light"

@@ -43,8 +43,8 @@ export function Timeline({ job }: { job: Schemas["JobDetail"] }) {
         <Table.Tbody>
           {job.timeline.map((step, index) => (
             <Table.Tr key={index}>
-              <Table.Td w={120}>
-                <Status status={step.status} size="sm" />
+              <Table.Td w={132}>
+                <Status status={step.status} size="sm" past={index < job.timeline.length - 1} />
               </Table.Td>
               <Table.Td>
                 <time dateTime={step.time}>{formatTime(step.time)}</time>

@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, got, type Schemas } from "../../api/client";
-import { formatSize } from "../../format";
+import { formatDuration, formatSize } from "../../format";
 import { Chart } from "../../parts/Chart";
 import { Problem } from "../../parts/Problem";
 import { hasEnded } from "./Status";
@@ -20,34 +20,41 @@ export function Usage({ job }: { job: Schemas["JobDetail"] }) {
   if (samples.length === 0) {
     return <Text c="dimmed">No samples: the program has not run, or ended at once.</Text>;
   }
+  const began = Date.parse(job.start_time ?? samples[0]?.time ?? "");
+  const at = (sample: Schemas["UsageSample"]) => Math.max(0, (Date.parse(sample.time) - began) / 1000);
   const over = (pick: (sample: Schemas["UsageSample"]) => number) =>
-    samples.map((sample) => ({ x: Date.parse(sample.time) / 1000, y: pick(sample) }));
+    samples.map((sample) => ({ x: at(sample), y: pick(sample) }));
+  const last = Math.max(job.runtime ?? 0, ...samples.map(at), 1);
+  const limit = (most: number) => [
+    { x: 0, y: most },
+    { x: last, y: most },
+  ];
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <Paper withBorder p="sm">
-        <Title order={3} size="h6">
+        <Title order={2} size="h6">
           CPU, in cores
         </Title>
         <Chart
           label="CPU over time"
-          time
+          showX={formatDuration}
           curves={[
             { label: "used", points: over((sample) => sample.cpu) },
-            { label: "limit", points: over(() => job.cpu), color: "#e03131", dash: true },
+            { label: "limit", points: limit(job.cpu), color: "#e03131", dash: true },
           ]}
         />
       </Paper>
       <Paper withBorder p="sm">
-        <Title order={3} size="h6">
+        <Title order={2} size="h6">
           Memory
         </Title>
         <Chart
           label="Memory over time"
-          time
+          showX={formatDuration}
           showY={formatSize}
           curves={[
             { label: "used", points: over((sample) => sample.memory) },
-            { label: "limit", points: over(() => job.memory), color: "#e03131", dash: true },
+            { label: "limit", points: limit(job.memory), color: "#e03131", dash: true },
           ]}
         />
       </Paper>

@@ -34,7 +34,7 @@ export function Component() {
         </Badge>
       </Group>
       <Code block>{data.command}</Code>
-      {data.reason && <Alert color="red">{data.reason}</Alert>}
+      {data.reason && data.status === "failed" && <Alert color="red">{data.reason}</Alert>}
       {data.status === "profiling" && (
         <Progress
           value={(100 * data.progress.done) / Math.max(1, data.progress.grid)}
@@ -45,6 +45,7 @@ export function Component() {
       <Text size="sm" c="dimmed">
         {data.progress.done} of {data.progress.grid} runs done, {data.progress.failed} failed, {formatCost(data.progress.spent)} spent
         {data.model && ` · model: ${data.model}`}
+        {data.reason && data.status !== "failed" && ` · ${data.reason}`}
         {data.error !== null && ` · expected error ${(100 * data.error).toFixed(1)} %`}
       </Text>
       {data.explanation && <Text size="sm">{data.explanation}</Text>}

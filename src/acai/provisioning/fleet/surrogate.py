@@ -33,6 +33,7 @@ class Prior:
 
     `cliff_share` of the hypotheses hold that the job runs in another regime once the fleet's
     memory, as a whole, exceeds some amount: what was read again from disk then stays in memory.
+    `feature` is how much features may matter, of which nothing is known beforehand.
     """
 
     hypotheses: int = 96
@@ -45,6 +46,7 @@ class Prior:
     cliff_height: float = 0.72
     cliff_width: float = 0.07
     cliff_drop: float = 1.0
+    feature: float = 0.7
     past_share: float = 0.75
     past_scale: float = 0.7
     past_wiggle: float = 0.5
@@ -82,6 +84,7 @@ class Space:
             raise InvalidInput("Two configurations of the cloud have the same name.")
         self.prior = prior or Prior()
         self._points = _coordinates(self.offers)
+        self._features = _features(self.offers)
         self._draw(np.random.default_rng(seed))
         self.expected = np.zeros((self.size, len(self.offers)))
         self._curves = np.zeros((0, len(self.offers)))
@@ -99,6 +102,8 @@ class Space:
             return centre * np.exp(random.normal(0.0, 0.6, (count, *shape)))
 
         self._length = around(prior.length, self._points.shape[1])
+        self._feature_length = around(1.0, self._features.shape[1])
+        self._feature = around(prior.feature if self._features.shape[1] else 0.0)
         self._wiggle = around(prior.wiggle)
         self._slope = around(prior.slope)
         self.noise = around(prior.noise)
@@ -148,14 +153,12 @@ class Space:
 
     def covariance(self, offer: int) -> Array:
         """Of every hypothesis, between one offer and all: (hypotheses, offers)."""
-        apart = (self._points - self._points[offer]) ** 2
-        distance = np.sqrt(5.0 * (1.0 / self._length**2) @ apart.T)
-        near = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
         centred = self._points - self._points.mean(axis=0)
         along = centred @ centred[offer]
         found: Array = (
             _LEVEL_VARIANCE
-            + (self._wiggle**2)[:, None] * near
+            + (self._wiggle**2)[:, None] * _nearness(self._points, offer, self._length)
+            + (self._feature**2)[:, None] * _nearness(self._features, offer, self._feature_length)
             + (self._slope**2)[:, None] * along
             + self._cliff * self._cliff[:, offer : offer + 1]
             + (self._past**2)[:, None] * (self._curves.T @ self._curves[:, offer])
@@ -167,6 +170,7 @@ class Space:
         found: Array = (
             _LEVEL_VARIANCE
             + (self._wiggle**2)[:, None]
+            + (self._feature**2)[:, None]
             + (self._slope**2)[:, None] * (centred**2).sum(axis=1)
             + self._cliff**2
             + (self._past**2)[:, None] * (self._curves**2).sum(axis=0)
@@ -206,14 +210,26 @@ class Belief:
         )
 
 
+def _nearness(points: Array, offer: int, length: Array) -> Array:
+    """The Matérn 5/2 correlation of one offer with all, per hypothesis."""
+    apart = (points - points[offer]) ** 2
+    distance = np.sqrt(5.0 * (1.0 / length**2) @ apart.T)
+    near: Array = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
+    return near
+
+
 def _coordinates(offers: Sequence[Configuration]) -> Array:
-    """Count, CPU and memory per CPU in doublings, then the features that differ anywhere."""
-    names = sorted({name for offer in offers for name in offer.features})
+    """Count, CPU and memory per CPU in doublings, then the features."""
     columns = [
         np.log2([offer.count for offer in offers]),
         np.log2([offer.cpu for offer in offers]),
         np.log2([offer.memory_mb / offer.cpu for offer in offers]),
-        *(np.array([offer.features.get(name, 0.0) for offer in offers]) for name in names),
+        *_features(offers).T,
     ]
-    varied = [column for column in columns if np.ptp(column) > 0]
-    return np.stack(varied or columns[:1], axis=1).astype(np.float64)
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def _features(offers: Sequence[Configuration]) -> Array:
+    names = sorted({name for offer in offers for name in offer.features})
+    rows = [[offer.features.get(name, 0.0) for name in names] for offer in offers]
+    return np.array(rows, dtype=np.float64).reshape(len(offers), len(names))
