@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from acai.agent.main import DELIVERED, DISMISSED, UNDELIVERED, run
 from acai.agent.settings import AgentSettings
 from acai.model.assignments import Outcome, TagTarget
 from acai.model.jobs import Environment
-from servers.agent_desk import ATTEMPT, JOB, Desk, assignment, desk_for
+from servers.agent_desk import ATTEMPT, JOB, assignment, desk_for
 
 PYTHON = sys.executable
 
@@ -139,7 +140,7 @@ for n in range(100):
     os.write(1, line * 10_000)
 """
     with desk_for(assignment(script(tmp_path, text))) as desk:
-        desk.log_delay = 0.02  # each chunk: two seconds altogether
+        desk.log_delay = 0.04  # each chunk: four seconds altogether
         with as_process(desk.settings(tmp_path)) as agent:
             assert desk.ended.wait(60)
             _, status, spent = os.wait4(agent.pid, 0)
@@ -149,9 +150,10 @@ for n in range(100):
         assert desk.ending.log_size == len(desk.log) == 100_000_000
         expected = hashlib.sha256(b"".join([b"x" * 99 + b"\n"] * 1_000_000)).hexdigest()
         assert hashlib.sha256(desk.log).hexdigest() == expected
-        assert desk.ending.started is not None and desk.ending.ended is not None
-        printing = (desk.ending.ended - desk.ending.started).total_seconds()
-        assert printing < desk.log_times[-1] - desk.log_times[0]
+        # The program was long gone when the last of its output arrived.
+        assert desk.ending.ended is not None
+        ended_ago = (datetime.now(UTC) - desk.ending.ended).total_seconds()
+        assert ended_ago > time.monotonic() - desk.log_times[-1] + 0.5
         assert spent.ru_maxrss < 120 * 1024
 
 
@@ -184,7 +186,7 @@ for n in range(25):
         assert [tag.value for tag in desk.tags] == list(range(25))
         assert desk.ending.outcome is Outcome.SUCCEEDED
         assert desk.ending.started is not None and desk.ending.ended is not None
-        assert (desk.ending.ended - desk.ending.started).total_seconds() < 4  # it ran on
+        assert (desk.ending.ended - desk.ending.started).total_seconds() < 10  # it ran on
 
 
 def test_a_server_is_found_again_at_another_address(tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ def test_a_time_out_ends_even_what_does_not_listen(tmp_path: Path) -> None:
         assert desk.ending.outcome is Outcome.TIMED_OUT
         assert desk.ending.reason == "timed out after 400 ms; try a longer --timeout"
         assert desk.ending.started is not None and desk.ending.ended is not None
-        assert 0.8 < (desk.ending.ended - desk.ending.started).total_seconds() < 3
+        assert 0.8 < (desk.ending.ended - desk.ending.started).total_seconds() < 10
 
 
 def test_the_server_can_have_it_killed(tmp_path: Path) -> None:
@@ -380,13 +382,12 @@ def _write_wheel(file: Path) -> None:
 
 
 def test_a_job_killed_before_it_began_is_told_so(tmp_path: Path) -> None:
-    desk = Desk(assignment("echo never"))
-    desk.away.set()
-    with as_process(desk.settings(tmp_path)) as agent:
-        time.sleep(1.0)
-        agent.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        desk.away.clear()
-        assert agent.wait(15) == DELIVERED
-    assert desk.ending.outcome is Outcome.KILLED and not desk.log
-    desk.close()
+    with desk_for(assignment("echo never")) as desk:
+        desk.away.set()
+        with as_process(desk.settings(tmp_path)) as agent:
+            until(lambda: desk.knocks, 30)
+            agent.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            desk.away.clear()
+            assert agent.wait(15) == DELIVERED
+        assert desk.ending.outcome is Outcome.KILLED and not desk.log

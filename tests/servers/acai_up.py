@@ -24,6 +24,7 @@ class RunningServer:
     home: Path
     url: str
     log_file: Path
+    link: str | None = None  # opens the dashboard signed in, once
 
     @property
     def port(self) -> int:
@@ -63,13 +64,19 @@ def acai_up(
             text=True,
         )
     try:
-        url = _wait_until_ready(process, log_file)
-        yield RunningServer(process=process, home=home, url=url, log_file=log_file)
+        said = _wait_until_ready(process, log_file)
+        yield RunningServer(
+            process=process,
+            home=home,
+            url=str(said["url"]),
+            log_file=log_file,
+            link=said.get("link"),
+        )
     finally:
         _stop(process)
 
 
-def _wait_until_ready(process: subprocess.Popen[str], log_file: Path) -> str:
+def _wait_until_ready(process: subprocess.Popen[str], log_file: Path) -> dict[str, Any]:
     assert process.stdout is not None
     deadline = time.monotonic() + _READY_WITHIN
     said = ""
@@ -79,7 +86,8 @@ def _wait_until_ready(process: subprocess.Popen[str], log_file: Path) -> str:
             break
         said += line
         if line.startswith("}"):
-            return str(json.loads(said)["url"])
+            ready: dict[str, Any] = json.loads(said)
+            return ready
     raise AssertionError(f"acai up did not start:\n{said}{log_file.read_text()[-2000:]}")
 
 

@@ -78,6 +78,7 @@ class Desk:
         self.revoked = False
         self.log_delay = 0.0
         self.away = threading.Event()
+        self.knocks = 0  # while it was away
         self.ended = threading.Event()
         self._serve()
 
@@ -173,6 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         desk = self.desk
         if desk.away.is_set():
+            desk.knocks += 1
             self.close_connection = True
             return
         parts = urlsplit(self.path)

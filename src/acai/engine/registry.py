@@ -119,10 +119,10 @@ class Registry:
                 prediction=prediction,
             )
             records.add_transition(tx, row.id, JobState.QUEUED, now, attempt=0)
-            _describe(tx, row.id, request)
+            said = _describe(tx, row.id, request)
             if key is not None and self._answer_from_cache(tx, row, key, now):
                 row = records.get(tx, row.id)
-            (job,) = views.shown(tx, [row], self._data)
+            job = views.submitted(tx, row, self._data, said, [one.id for one in pinned.inputs])
         self._changed(caller.project, row.id)
         if job.status is JobState.QUEUED:
             self._wake()
@@ -312,11 +312,12 @@ def _with_pinned(request: JobRequest, pinned: Pinned) -> JobRequest:
     )
 
 
-def _describe(tx: Transaction, job_id: int, request: JobRequest) -> None:
+def _describe(tx: Transaction, job_id: int, request: JobRequest) -> metadata.Described:
     values = {key: value_from_json(value, key=key) for key, value in request.meta.items()}
     values |= {ARGUMENT_PREFIX + name: value for name, value in request.args.items()}
     if values or request.tags:
         metadata.write(tx, EntityKind.JOB, [job_id], values, request.tags)
+    return metadata.Described(values=dict(sorted(values.items())), tags=frozenset(request.tags))
 
 
 def _rates(samples: Sequence[tuple[datetime, float, int]]) -> list[UsageSample]:

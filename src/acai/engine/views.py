@@ -26,6 +26,7 @@ from acai.model.quantities import format_size
 from acai.stores.records import job_queue, jobs, metadata, templates
 from acai.stores.records.database import Transaction
 from acai.stores.records.jobs import JobRow
+from acai.stores.records.metadata import Described
 
 REQUEST = TypeAdapter(JobRequest)
 _PHASE_OF = {
@@ -51,13 +52,25 @@ def shown(
     """Jobs with what users said of them, in a handful of statements for all."""
     if not rows:
         return []
-    return [Job(**one) for one in _facts(tx, rows, data, waiting or {})]
+    ids = [row.id for row in rows]
+    said = metadata.read(tx, EntityKind.JOB, ids)
+    inputs = jobs.inputs_of(tx, ids)
+    return [Job(**one) for one in _facts(tx, rows, data, waiting or {}, said, inputs)]
+
+
+def submitted(
+    tx: Transaction, row: JobRow, data: JobData, said: Described, inputs: Sequence[int]
+) -> Job:
+    """A job that was written in this very transaction, without reading it all again."""
+    (facts,) = _facts(tx, [row], data, {}, {row.id: said}, {row.id: list(inputs)})
+    return Job(**facts)
 
 
 def detail(
     tx: Transaction, row: JobRow, data: JobData, now: datetime, waiting: Mapping[int, Waiting]
 ) -> JobDetail:
-    (facts,) = _facts(tx, [row], data, waiting)
+    said = metadata.read(tx, EntityKind.JOB, [row.id])
+    (facts,) = _facts(tx, [row], data, waiting, said, jobs.inputs_of(tx, [row.id]))
     timeline = jobs.transitions(tx, row.id)
     return JobDetail(
         **facts,
@@ -71,11 +84,13 @@ def detail(
 
 
 def _facts(
-    tx: Transaction, rows: Sequence[JobRow], data: JobData, waiting: Mapping[int, Waiting]
+    tx: Transaction,
+    rows: Sequence[JobRow],
+    data: JobData,
+    waiting: Mapping[int, Waiting],
+    said: Mapping[int, Described],
+    inputs: Mapping[int, Sequence[int]],
 ) -> list[dict[str, Any]]:
-    ids = [row.id for row in rows]
-    said = metadata.read(tx, EntityKind.JOB, ids)
-    inputs = jobs.inputs_of(tx, ids)
     outputs = [row.output_set_id for row in rows if row.output_set_id is not None]
     read = [one for several in inputs.values() for one in several]
     refs = data.references(tx, sorted({*outputs, *read}))

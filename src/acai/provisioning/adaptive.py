@@ -233,6 +233,13 @@ class _Belief:
         capped = prediction.location + np.minimum(prediction.scale, 1.0) ** 2 / 2
         return np.asarray(np.exp(capped) * hourly / 3600, dtype=np.float64)
 
+    def doubt(self, targets: Sequence[Candidate]) -> float:
+        """The deviation of the targets for not knowing the powers of the values."""
+        at = self.fitted.space.encode(
+            [one.configuration for one in targets], [one.values for one in targets]
+        )
+        return math.sqrt(max(float(self.fitted.trend.hedge(at)[1].mean()), 0.0))
+
     def covariance(self, a: Sequence[Candidate], b: Sequence[Candidate]) -> Floats:
         space = self.fitted.space
         return self.fitted.covariance(
@@ -267,15 +274,17 @@ def _choose(
     for row in range(len(running)):
         joint = _after(joint, row, noise)
     aims = np.arange(len(everything) - len(targets), len(everything))
-    deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    rows = np.arange(len(running), len(running) + len(open_ones))
+    doubt = belief.doubt(targets)
+    spread = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    deviation = math.hypot(spread, doubt)
     if deviation <= tolerance:
         return Stop(reason=f"predictions are good to {100 * deviation:.1f} %")
-    rows = np.arange(len(running), len(running) + len(open_ones))
     at_best = _after_all(joint, rows, aims, noise)
-    if deviation <= _NEARLY * at_best:
+    if spread <= _NEARLY * at_best and doubt <= tolerance:
         return Stop(
-            reason=f"predictions are good to {100 * deviation:.1f} %, "
-            f"and all the {len(rows)} runs left would only bring {100 * at_best:.1f} %"
+            reason=f"predictions are good to {100 * deviation:.1f} %, and all the {len(rows)} runs "
+            f"left would only bring {100 * math.hypot(at_best, doubt):.1f} %"
         )
     prices = belief.price(open_ones)
     picked: list[int] = []
@@ -293,7 +302,7 @@ def _choose(
         joint = _after(joint, int(rows[best]), noise)
     if not picked:
         return _nothing(gains, prices, left, deviation)
-    after = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    after = math.hypot(math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0)), doubt)
     return Next(
         candidates=tuple(open_ones[place] for place in picked),
         expected_cost=total,

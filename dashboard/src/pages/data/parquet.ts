@@ -1,9 +1,22 @@
-import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
-import { compressors as all } from "hyparquet-compressors";
+import { type Compressors, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
+import {
+  decompressBrotli,
+  decompressGzip,
+  decompressLz4,
+  decompressLz4Raw,
+  decompressZstd,
+} from "hyparquet-compressors";
 import { type Place, readRange } from "../../api/content";
 
-// Its Snappy is WebAssembly, which the content security policy forbids; the reader has its own.
-const { SNAPPY: _, ...compressors } = all;
+// Not their Snappy: it is WebAssembly, which the content security policy forbids, and the reader
+// has one of its own.
+const compressors: Compressors = {
+  BROTLI: decompressBrotli,
+  GZIP: decompressGzip,
+  LZ4: decompressLz4,
+  LZ4_RAW: decompressLz4Raw,
+  ZSTD: (bytes) => decompressZstd(bytes),
+};
 
 /** The first rows of a Parquet file, read by ranges: its footer and the first row group. */
 export async function readParquet(place: Place, most: number) {

@@ -77,6 +77,12 @@ class Observation:
     spent_cost: float
     quality: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.time_s < 0 or (self.completed and self.time_s == 0):
+            raise InvalidInput(
+                f"A measurement of {self.configuration!r} that completed needs a run time above 0."
+            )
+
 
 class Cloud(Protocol):
     """Where configurations can be rented and tried. An implementation translates its own
