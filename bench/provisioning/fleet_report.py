@@ -13,7 +13,8 @@ OURS = ("acai", "acai, past (strict)", "acai, past")
 
 
 def tables(results: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> str:
-    lines = [f"{results['repeats']} repeats a job."]
+    repeats = results["repeats"]
+    lines = [f"{repeats} repeats a job ({max(1, repeats * 2 // 5)} after the first table)."]
     if "search" in results:
         lines += search_table(results["search"], groups)
     if "total" in results:

@@ -168,6 +168,7 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
     entity = f"file:{path}"
     post("/metadata", {"entities": [entity], "meta": {"their_key": 1}, "tags": ["their-tag"]})
     job = post("/jobs", {"command": "true", "input": ["their-set"], "name": "their-job"})["id"]
+    post("/templates", {"template_name": "their-template", "command_template": "x {n: 1,2}"})
     pending = post("/uploads", {"resume_key": "theirs"})["id"]
     post(f"/uploads/{pending}/files", {"files": [{"path": "/other-project/next.txt", **blob}]})
     return {
@@ -198,6 +199,8 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
         "resume_key": "theirs",
         "role": Role.MEMBER.value,
         "job": job,
+        "template": "their-template",
+        "template_name": "their-template",
         "input": "their-set",
         "attempt": "1",
         "start": "0",

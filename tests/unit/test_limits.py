@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from acai.agent.limits.processes import (
     clock_seconds,
     descendants,
     marked,
+    offspring,
     on_proc,
     processes,
 )
@@ -197,6 +199,17 @@ def test_both_process_tables_know_this_process() -> None:
         own = processes()[os.getpid()]
         assert (own.parent, own.group, own.dead) == (os.getppid(), os.getpgrp(), False)
         assert abs(own.resident - from_ps.resident) < 50 * 2**20
+
+
+def test_new_children_are_seen_without_the_table() -> None:
+    if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
+        pytest.skip("this kernel does not list children")
+    child = subprocess.Popen(["sleep", "600"])
+    try:
+        assert {os.getpid(), child.pid} <= offspring({os.getpid()})
+    finally:
+        child.kill()
+        child.wait()
 
 
 def test_nobody_carries_an_unknown_mark() -> None:

@@ -45,7 +45,7 @@ from acai.stores.records.database import Database, Transaction
 
 BATCH = 5000
 MIB = 1024 * 1024
-_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+_SHA256 = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,12 +150,11 @@ class Uploads:
         """
         for one in new:
             _check_object(one)
-        with self._database.read(caller.project) as tx:
-            session = self._pending(tx, caller, upload)
-            begun = [
-                None if in_place else records.find_object_of_blob(tx, session.id, one.sha256)
-                for one in new
-            ]
+        begun: list[records.ObjectRow | None] = [None] * len(new)
+        if not in_place:
+            with self._database.read(caller.project) as tx:
+                session = self._pending(tx, caller, upload)
+                begun = [records.find_object_of_blob(tx, session.id, one.sha256) for one in new]
         slots: list[ObjectSlot] = []
         for one, earlier in zip(new, begun, strict=True):
             if earlier is not None and earlier.size == one.size:
@@ -413,7 +412,7 @@ def _check_pending(session: records.UploadRow) -> None:
 
 
 def _check_digest(sha256: str) -> None:
-    if not _SHA256.match(sha256):
+    if not _SHA256(sha256):
         raise InvalidInput(f"{sha256[:80]!r} is not a SHA-256: it has 64 hexadecimal digits")
 
 

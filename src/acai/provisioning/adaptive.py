@@ -233,13 +233,6 @@ class _Belief:
         capped = prediction.location + np.minimum(prediction.scale, 1.0) ** 2 / 2
         return np.asarray(np.exp(capped) * hourly / 3600, dtype=np.float64)
 
-    def doubt(self, targets: Sequence[Candidate]) -> float:
-        """The deviation of the targets for not knowing the powers of the values."""
-        at = self.fitted.space.encode(
-            [one.configuration for one in targets], [one.values for one in targets]
-        )
-        return math.sqrt(max(float(self.fitted.trend.hedge(at)[1].mean()), 0.0))
-
     def covariance(self, a: Sequence[Candidate], b: Sequence[Candidate]) -> Floats:
         space = self.fitted.space
         return self.fitted.covariance(
@@ -275,16 +268,14 @@ def _choose(
         joint = _after(joint, row, noise)
     aims = np.arange(len(everything) - len(targets), len(everything))
     rows = np.arange(len(running), len(running) + len(open_ones))
-    doubt = belief.doubt(targets)
-    spread = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
-    deviation = math.hypot(spread, doubt)
+    deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
     if deviation <= tolerance:
         return Stop(reason=f"predictions are good to {100 * deviation:.1f} %")
     at_best = _after_all(joint, rows, aims, noise)
-    if spread <= _NEARLY * at_best and doubt <= tolerance:
+    if deviation <= _NEARLY * at_best:
         return Stop(
             reason=f"predictions are good to {100 * deviation:.1f} %, and all the {len(rows)} runs "
-            f"left would only bring {100 * math.hypot(at_best, doubt):.1f} %"
+            f"left would only bring {100 * at_best:.1f} %"
         )
     prices = belief.price(open_ones)
     picked: list[int] = []
@@ -302,7 +293,7 @@ def _choose(
         joint = _after(joint, int(rows[best]), noise)
     if not picked:
         return _nothing(gains, prices, left, deviation)
-    after = math.hypot(math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0)), doubt)
+    after = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
     return Next(
         candidates=tuple(open_ones[place] for place in picked),
         expected_cost=total,

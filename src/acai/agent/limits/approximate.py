@@ -21,7 +21,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from acai.agent.limits.base import MARK, Output, Usage, check_name, send
-from acai.agent.limits.processes import Process, descendants, marked, on_proc, process, processes
+from acai.agent.limits.processes import (
+    Process,
+    descendants,
+    marked,
+    offspring,
+    on_proc,
+    process,
+    processes,
+)
 
 SENTENCE = (
     "limits are approximate here: there is no control group to use, so the program is stopped "
@@ -155,7 +163,7 @@ class ApproximateConfinement:
             ended = time.monotonic()
             self._scan_at = ended + max(_SCAN_EVERY, _SCAN_SHARE * (ended - began))
         elif on_proc():
-            fresh = (process(pid) for pid in self._members)
+            fresh = (process(pid) for pid in offspring(self._members))
             table = {one.pid: one for one in fresh if one}
         else:
             return

@@ -65,6 +65,23 @@ def process(pid: int) -> Process | None:
     )
 
 
+def offspring(pids: Iterable[int]) -> set[int]:
+    """These and what their first threads have started, from /proc; others take a look at the
+    whole table. Much cheaper than that."""
+    found: set[int] = set()
+    waiting = list(pids)
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            found.add(pid)
+            try:
+                text = (_PROC / str(pid) / "task" / str(pid) / "children").read_text()
+            except OSError:  # it has ended, or the kernel does not keep this
+                continue
+            waiting += [int(word) for word in text.split()]
+    return found
+
+
 def descendants(roots: Iterable[int], table: dict[int, Process]) -> set[int]:
     """The roots that exist, and everything below them."""
     children: dict[int, list[int]] = {}

@@ -31,6 +31,8 @@ class Prior:
     """The distributions that hypotheses are drawn from. Spreads of log time; distances in
     doublings (of count, of CPU, of memory per CPU) or in the features' own unit.
 
+    A share `serial` of the job on the smallest offer does not shrink with more CPUs; the rest
+    shrinks with their number to the power of `speedup`. `scales` is 0 for what has no such law.
     `cliff_share` of the hypotheses hold that the job runs in another regime once the fleet's
     memory, as a whole, exceeds some amount: what was read again from disk then stays in memory.
     `feature` is how much features may matter, of which nothing is known beforehand.
@@ -41,7 +43,9 @@ class Prior:
     wiggle: float = 0.16
     slope: float = 0.1
     noise: float = 0.056
-    speedup: float = 0.7
+    serial: tuple[float, float] = (0.003, 0.3)
+    speedup: float = 0.85
+    scales: float = 1.0
     cliff_share: float = 0.95
     cliff_height: float = 0.72
     cliff_width: float = 0.07
@@ -107,8 +111,12 @@ class Space:
         self._wiggle = around(prior.wiggle)
         self._slope = around(prior.slope)
         self.noise = around(prior.noise)
-        total_cpu = np.log2([offer.cpu * offer.count for offer in self.offers])
-        self._ideal = -prior.speedup * log(2.0) * (total_cpu - total_cpu.mean())
+        fewest, most = (log(share) for share in prior.serial)
+        serial = np.exp(fewest + (most - fewest) * (random.permutation(count) + 0.5) / count)
+        cpus = np.array([offer.cpu * offer.count for offer in self.offers])
+        scaling = (1.0 - serial)[:, None] * (cpus / cpus.min()) ** -prior.speedup
+        scaled = np.log(serial[:, None] + scaling)
+        self._ideal = prior.scales * (scaled - scaled.mean(axis=1, keepdims=True))
         memory = np.log2([offer.memory_mb * offer.count for offer in self.offers])
         # Spread evenly, so that no amount of memory is left without a hypothesis.
         places = (random.permutation(count) + random.random(count)) / count

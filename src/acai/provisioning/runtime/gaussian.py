@@ -39,8 +39,9 @@ class Trend(Protocol):
         """Best parameters minus prior means."""
         ...
 
-    def hedge(self, at: Encoded) -> tuple[Floats, Floats]:
-        """What to add to mean and variance because another form of the trend may be right."""
+    def rivalry(self, at: Encoded) -> tuple[Floats, Floats]:
+        """Other forms that this trend may have: how probable each is, and by how much it differs
+        at each row. The prediction is the mixture of all."""
         ...
 
     def mean(self, at: Encoded) -> Floats: ...
@@ -108,7 +109,9 @@ class Fitted:
         location = self.trend.mean(at) - slopes @ self.trend.shift + weighted @ self._residuals()
         own = (slopes**2) @ self.trend.prior + (self.kernel.variance(at) if self.kernel else 0.0)
         variance = own - np.einsum("ij,ij->i", weighted, cross)
-        lean, doubt = self.trend.hedge(at)
+        chances, apart = self.trend.rivalry(at)
+        lean = chances @ apart
+        doubt = chances @ apart**2 - lean**2
         return location + lean, np.maximum(variance, 1e-9) + doubt
 
     def covariance(self, a: Encoded, b: Encoded) -> Floats:
@@ -118,7 +121,10 @@ class Fitted:
         if self.kernel is not None:
             prior = prior + self.kernel.between(a, b)
         cross_a, cross_b = self._cross(a, slopes_a), self._cross(b, slopes_b)
-        return np.asarray(prior - cross_a @ self.precision @ cross_b.T, dtype=np.float64)
+        chances, apart_a = self.trend.rivalry(a)
+        _, apart_b = self.trend.rivalry(b)
+        doubt = (apart_a.T * chances) @ apart_b - np.outer(chances @ apart_a, chances @ apart_b)
+        return np.asarray(prior - cross_a @ self.precision @ cross_b.T + doubt, dtype=np.float64)
 
     def left_out(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Errors and standard deviations at `rows`, predicted from all the other trials."""

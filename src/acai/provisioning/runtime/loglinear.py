@@ -22,8 +22,8 @@ class Product:
     prior: Floats
     shift: Floats  # the powers themselves: their prior means are 0
 
-    def hedge(self, at: Encoded) -> tuple[Floats, Floats]:
-        return np.zeros(len(at)), np.zeros(len(at))
+    def rivalry(self, at: Encoded) -> tuple[Floats, Floats]:
+        return np.zeros(0), np.zeros((0, len(at)))
 
     def mean(self, at: Encoded) -> Floats:
         return np.asarray(self.slopes(at) @ self.shift, dtype=np.float64)

@@ -49,14 +49,11 @@ class Scaling:
         setup, work, _, _ = self._parts(at)
         return np.logaddexp(setup, work)
 
-    def hedge(self, at: Encoded) -> tuple[Floats, Floats]:
+    def rivalry(self, at: Encoded) -> tuple[Floats, Floats]:
         here = self.mean(at)
-        lean, square = np.zeros(len(at)), np.zeros(len(at))
-        for probability, parameters in self.rivals:
-            apart = replace(self, parameters=parameters).mean(at) - here
-            lean += probability * apart
-            square += probability * apart**2
-        return lean, square - lean**2
+        apart = [replace(self, parameters=other).mean(at) - here for _, other in self.rivals]
+        chances = np.array([chance for chance, _ in self.rivals])
+        return chances, np.array(apart).reshape(len(chances), len(at))
 
     def work_share(self, at: Encoded) -> Floats:
         """How much of the run time is work and not set-up: 0 to 1."""

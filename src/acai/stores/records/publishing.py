@@ -166,6 +166,8 @@ def publish_files(
             versions,
         )
     )
+    if file_count > _MANY:
+        tx.analyze(file_versions)  # or the next listing reads all of them
 
 
 def _add_files(tx: Transaction, session: ColumnElement[bool], joined: ColumnElement[bool]) -> None:

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from acai.model.files import BlobSpan, NewFile, UploadState
 from acai.model.ids import Sha256, UserId
@@ -68,32 +79,33 @@ def add(
     )
 
 
+@cache  # every call of a session looks it up; made anew, the statement costs more than the answer
+def _found(lock: bool) -> Select[Any]:
+    return _selected(uploads.c.public_id == bindparam("public_id"), lock=lock)
+
+
 def find(tx: Transaction, public_id: str, *, lock: bool = False) -> UploadRow | None:
-    return _one(tx, uploads.c.public_id == public_id, lock=lock)
+    row = tx.execute(_found(lock), {"public_id": public_id}).first()
+    return None if row is None else _upload(row)
 
 
 def find_pending(tx: Transaction, user: UserId, resume_key: str) -> UploadRow | None:
-    return _one(
-        tx,
-        and_(
-            uploads.c.user_id == user,
-            uploads.c.resume_key == resume_key,
-            uploads.c.state == UploadState.PENDING.value,
-        ),
-        lock=True,
+    theirs = and_(
+        uploads.c.user_id == user,
+        uploads.c.resume_key == resume_key,
+        uploads.c.state == UploadState.PENDING.value,
     )
+    row = tx.execute(_selected(theirs, lock=True)).first()
+    return None if row is None else _upload(row)
 
 
-def _one(tx: Transaction, condition: ColumnElement[bool], *, lock: bool) -> UploadRow | None:
+def _selected(condition: ColumnElement[bool], *, lock: bool) -> Select[Any]:
     statement = (
         select(uploads, creator)
         .select_from(with_creator(uploads, uploads))
         .where(mine(uploads), condition)
     )
-    if lock:
-        statement = statement.with_for_update(of=uploads)
-    row = tx.execute(statement).first()
-    return None if row is None else _upload(row)
+    return statement.with_for_update(of=uploads) if lock else statement
 
 
 def page(
@@ -129,8 +141,15 @@ def _upload(row: Row[Any]) -> UploadRow:
     )
 
 
+_touch = (
+    update(uploads)
+    .where(mine(uploads), uploads.c.id == bindparam("touched"))
+    .values(touched_at=bindparam("now"))
+)
+
+
 def touch(tx: Transaction, upload: int, now: datetime) -> None:
-    tx.execute(update(uploads).where(mine(uploads), uploads.c.id == upload).values(touched_at=now))
+    tx.execute(_touch, {"touched": upload, "now": now})
 
 
 def clear_files(tx: Transaction, upload: int) -> None:
@@ -161,6 +180,9 @@ def add_files(tx: Transaction, upload: int, announced: Iterable[NewFile]) -> Non
 def known_blobs(tx: Transaction, upload: int, wanted: Sequence[Sha256]) -> set[Sha256]:
     """Those of the blobs that need not be sent: the project or this session has them."""
     committed = select(blobs.c.sha256).where(mine(blobs), tx.one_of(blobs.c.sha256, wanted))
+    found = {row[0] for row in tx.execute(committed)}
+    if tx.execute(_STORED, {"upload": upload}).first() is None:
+        return found
     staged = (
         select(upload_blobs.c.sha256)
         .join(
@@ -177,9 +199,15 @@ def known_blobs(tx: Transaction, upload: int, wanted: Sequence[Sha256]) -> set[S
             objects.c.stored.is_(True),
         )
     )
-    found = {row.sha256 for row in tx.execute(committed)}
-    found.update(row.sha256 for row in tx.execute(staged))
+    found.update(row[0] for row in tx.execute(staged))
     return found
+
+
+_STORED = (
+    select(objects.c.id)
+    .where(mine(objects), objects.c.upload_id == bindparam("upload"), objects.c.stored.is_(True))
+    .limit(1)
+)
 
 
 def add_object(
