@@ -14,7 +14,7 @@ OURS = ("acai", "acai, past (strict)", "acai, past")
 
 def tables(results: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> str:
     repeats = results["repeats"]
-    lines = [f"{repeats} repeats a job ({max(1, repeats * 2 // 5)} after the first table)."]
+    lines = [f"{repeats} repeats a job in the first table's published and own rows, else a fifth."]
     if "search" in results:
         lines += search_table(results["search"], groups)
     if "total" in results:
@@ -151,7 +151,7 @@ def ratio(
 
 def plot(results: Mapping[str, Any], out: Path) -> None:
     try:
-        import matplotlib
+        import matplotlib  # not needed for the tables
     except ImportError:
         print("matplotlib is not installed: no plots", file=sys.stderr)
         return

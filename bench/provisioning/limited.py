@@ -6,7 +6,8 @@ import math
 import os
 import subprocess
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,27 @@ class Measured:
     exit_code: int
     out_of_memory: bool
     foreign: float  # CPUs that everything else kept busy meanwhile
+
+
+@contextmanager
+def busy_neighbours() -> Iterator[None]:
+    """Whatever the measured runs leave of the CPUs is kept busy meanwhile, at the least priority.
+
+    Two threads of one core share it, so that a run is faster beside an idle one than beside a busy
+    one. Beside neighbours that come and go as they please, that makes run times incomparable.
+    """
+    group = CGROUPS / "cpu" / f"acai-bench-neighbours-{os.getpid()}"
+    group.mkdir()
+    (group / "cpu.shares").write_text("2")
+    spin = f"echo 0 >{group}/cgroup.procs; while :; do :; done"
+    spinning = [subprocess.Popen(["sh", "-c", spin]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+        group.rmdir()
 
 
 def limits_enforceable() -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from measuring import CPUS, MEMORIES, quietest, read_points
+from measuring import CPUS, MEMORIES, read_points
 from tables import draw, table
 
 from acai.provisioning.adaptive import Stop, grid, next_trials
@@ -34,8 +34,7 @@ TEMPLATE = parse_template("python mnist_mlp.py --epochs {1,2,3}")
 BASELINE = Configuration(cpu=2.0, memory_mb=7680)
 
 
-def trials(role: str, repeats: bool = False) -> list[Trial]:
-    """The least disturbed attempt of each run, or all of them as repeats."""
+def trials(role: str) -> list[Trial]:
     return [
         Trial(
             configuration=Configuration(cpu=float(row["cpu"]), memory_mb=float(row["memory"])),
@@ -44,7 +43,7 @@ def trials(role: str, repeats: bool = False) -> list[Trial]:
             outcome=Outcome.OUT_OF_MEMORY if row["out_of_memory"] == "True" else Outcome.FINISHED,
             peak_memory_mb=None if row["out_of_memory"] == "True" else float(row["peak_mb"]),
         )
-        for row in (read_points() if repeats else quietest())
+        for row in read_points()
         if row["role"] == role
     ]
 
@@ -240,12 +239,12 @@ def verified() -> None:
 
 
 def main() -> int:
-    train, test = trials("grid", repeats=True), trials("test")
+    train, test = trials("grid"), trials("test")
     if not test:
         print("nothing is measured yet: run bench/provisioning/measuring.py first")
         return 1
     model = predictions(train, test)
-    adaptive(trials("grid"), test)
+    adaptive(train, test)
     provisioning(model, train)
     verified()
     return 0

@@ -4,6 +4,20 @@ import { NothingHere } from "./shell/NothingHere";
 import { Shell } from "./shell/Shell";
 
 /** Each page is a file of its own, fetched when it is first opened. */
+const PAGES = {
+  jobs: () => import("./pages/jobs/JobsPage"),
+  "jobs/:job": () => import("./pages/jobs/JobPage"),
+  submit: () => import("./pages/submit/SubmitPage"),
+  compare: () => import("./pages/compare/ComparePage"),
+  data: () => import("./pages/data/DataPage"),
+  sets: () => import("./pages/sets/SetsPage"),
+  "sets/:name": () => import("./pages/sets/SetPage"),
+  provenance: () => import("./pages/provenance/ProvenancePage"),
+  provisioning: () => import("./pages/provisioning/TemplatesPage"),
+  "provisioning/:template": () => import("./pages/provisioning/TemplatePage"),
+  admin: () => import("./pages/admin/AdminPage"),
+};
+
 export const router = createBrowserRouter([
   {
     element: <Shell />,
@@ -11,17 +25,7 @@ export const router = createBrowserRouter([
     hydrateFallbackElement: <></>,
     children: [
       { index: true, element: <Navigate to="/jobs" replace /> },
-      { path: "jobs", lazy: () => import("./pages/jobs/JobsPage") },
-      { path: "jobs/:job", lazy: () => import("./pages/jobs/JobPage") },
-      { path: "submit", lazy: () => import("./pages/submit/SubmitPage") },
-      { path: "compare", lazy: () => import("./pages/compare/ComparePage") },
-      { path: "data", lazy: () => import("./pages/data/DataPage") },
-      { path: "sets", lazy: () => import("./pages/sets/SetsPage") },
-      { path: "sets/:name", lazy: () => import("./pages/sets/SetPage") },
-      { path: "provenance", lazy: () => import("./pages/provenance/ProvenancePage") },
-      { path: "provisioning", lazy: () => import("./pages/provisioning/TemplatesPage") },
-      { path: "provisioning/:template", lazy: () => import("./pages/provisioning/TemplatePage") },
-      { path: "admin", lazy: () => import("./pages/admin/AdminPage") },
+      ...Object.entries(PAGES).map(([path, lazy]) => ({ path, lazy })),
       { path: "*", element: <NothingHere /> },
     ],
   },

@@ -30,8 +30,7 @@ def family(lake: Client, tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def test_upload_and_preview(user: Watched, lake: Client, tmp_path: Path) -> None:
     page = user.page
-    user.open("/data?path=/incoming/")
-    page.get_by_text("No files here yet").wait_for()
+    user.open("/data?path=/data/")
     one, two = tmp_path / "one.json", tmp_path / "two.txt"
     one.write_text('{"a": [1, 2]}')
     two.write_text("hello\n" * 1000)
@@ -40,10 +39,7 @@ def test_upload_and_preview(user: Watched, lake: Client, tmp_path: Path) -> None
     page.get_by_role("link", name="one.json").click()
     page.get_by_label("Content").wait_for()
     assert '"a": [\n    1,\n    2\n  ]' in page.get_by_label("Content").inner_text()
-    assert [one.path for one in lake.list_files("/incoming/")] == [
-        "/incoming/one.json",
-        "/incoming/two.txt",
-    ]
+    assert lake.read_bytes("/data/two.txt:1") == two.read_bytes()
 
 
 def test_names_and_contents_with_html_are_text(user: Watched) -> None:
@@ -62,7 +58,7 @@ def test_a_wrong_query_is_shown_at_its_place(user: Watched) -> None:
     user.expected = ("422",)
     page = user.page
     user.open("/sets")
-    box = page.get_by_label("Find sets")
+    box = page.get_by_role("combobox", name="Find sets")
     box.fill("precision > > 0.5")
     page.keyboard.press("Escape")
     box.press("Enter")
@@ -79,7 +75,7 @@ def test_tracing_and_the_recipe(user: Watched) -> None:
     page = user.page
     user.open("/provenance")
     page.locator("[data-nodes='4']").wait_for()
-    find = page.get_by_label("Find a node by name or query")
+    find = page.get_by_role("combobox", name="Find a node by name or query")
     find.fill("model:1")
     page.get_by_role("option", name="model:1").click()
     page.get_by_role("button", name="Trace back").click()
@@ -108,7 +104,7 @@ def test_a_tag_edited_here_is_seen_in_the_command_line(
     page.get_by_label("Add a tag", exact=True).fill("reviewed")
     page.keyboard.press("Enter")
     page.get_by_label("Remove tag reviewed").wait_for()
-    page.get_by_label("New key").fill("quality")
+    page.get_by_label("New key", exact=True).fill("quality")
     page.get_by_label("Value of the new key").fill("0.9")
     page.keyboard.press("Enter")
     page.get_by_label("Value of quality").wait_for()

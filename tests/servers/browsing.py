@@ -70,7 +70,8 @@ def watched(browser: Any, base: str, **options: Any) -> Iterator[Watched]:
         yield found
     finally:
         context.close()
-    assert found.unexpected() == []
+    wrong = found.unexpected()
+    assert not wrong, "\n".join(wrong)
 
 
 def _left(request: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import inf, log2
 
 import numpy as np
@@ -74,7 +75,7 @@ class Watched:
         self.goal = goal
         self.seen: list[tuple[Configuration, Observation]] = []
 
-    def offers(self) -> object:
+    def offers(self) -> Sequence[Configuration]:
         return self.table.offers()
 
     def measure(self, configuration: Configuration, limit: Limit) -> Observation:
@@ -114,7 +115,7 @@ def test_no_limit_is_ever_broken_and_the_reserve_holds(
         "both": Goal(minimise="cost", deadline_s=times * time, budget=times * cost),
     }[scenario]
     cloud = Watched(rows, goal, share=share)
-    plan = search(cloud, goal, settings=Settings(runs=runs), seed=seed)  # type: ignore[arg-type]
+    plan = search(cloud, goal, settings=Settings(runs=runs), seed=seed)
     assert plan.total_s <= goal.deadline_s
     assert plan.total_cost <= goal.budget
     assert plan.spent_cost == pytest.approx(cloud.table.spent_cost)
@@ -289,6 +290,6 @@ def test_a_fixed_time_of_measuring_is_counted() -> None:
         ),
     ],
 )
-def test_senseless_values_are_refused(make) -> None:
+def test_senseless_values_are_refused(make: Callable[[], object]) -> None:
     with pytest.raises(InvalidInput):
         make()

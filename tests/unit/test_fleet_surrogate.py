@@ -20,7 +20,9 @@ from acai.provisioning.fleet.improvement import (
 from acai.provisioning.fleet.surrogate import Belief
 
 
-def fleets(*, sizes: tuple[int, ...] = (2, 4, 8), counts: tuple[int, ...] = (1, 2, 4, 8)):
+def fleets(
+    *, sizes: tuple[int, ...] = (2, 4, 8), counts: tuple[int, ...] = (1, 2, 4, 8)
+) -> list[Configuration]:
     return [
         Configuration(
             name=f"{count}x{size}",

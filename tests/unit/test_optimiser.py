@@ -253,6 +253,26 @@ def test_several_at_once_are_different_and_running_ones_are_not_proposed_again()
     assert more.candidates[0] not in found.candidates
 
 
+def test_a_command_that_only_fails_is_not_run_forever() -> None:
+    candidates = grid(TEMPLATE, cpus=tuple(SPEED))
+    trials: list[Trial] = []
+    for _ in range(3):
+        found = next_trials(candidates=candidates, trials=trials, prices=DEFAULT_PRICES)
+        assert isinstance(found, Next)
+        one = found.candidates[0]
+        trials.append(
+            Trial(
+                configuration=one.configuration,
+                values=one.values,
+                seconds=1,
+                outcome=Outcome.FAILED,
+            )
+        )
+    stop = next_trials(candidates=candidates, trials=trials, prices=DEFAULT_PRICES)
+    assert isinstance(stop, Stop)
+    assert "3 runs failed" in stop.reason
+
+
 def test_a_grid_is_done_when_nineteen_in_twenty_are() -> None:
     assert grid_is_done(19, 20)
     assert not grid_is_done(18, 20)

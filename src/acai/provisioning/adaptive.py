@@ -26,7 +26,7 @@ from acai.provisioning.runtime.residual import fit as fit_residual
 from acai.provisioning.runtime.scaling import best_trend
 from acai.provisioning.runtime.space import Space
 from acai.provisioning.runtime.student import Floats
-from acai.provisioning.trials import Configuration, Trial, Value, finished
+from acai.provisioning.trials import Configuration, Outcome, Trial, Value, finished
 
 DEFAULT_CPUS = (0.5, 1.0, 2.0)
 DEFAULT_MEMORIES_MB = (512.0, 1024.0, 2048.0)
@@ -35,6 +35,7 @@ ENOUGH_DONE = 0.95  # the share of a grid that is waited for; the rest are strag
 _REACH = 4.0  # targets lie at the largest values, and at this many times those
 _NEARLY = 1.3  # good enough is also: this close to what all the candidates together would reach
 _LITTLE = 0.01  # a candidate that lowers the targets' variance by less teaches nothing
+_HOPELESS = 3  # failures without one success
 _LEARNT = 10  # trials from which the kernel's settings are learnt, no longer supposed
 _SUPPOSED = (math.log(0.12), math.log(0.04))  # amplitudes over CPUs and over everything
 _SUPPOSED_LENGTH = math.log(1.5)
@@ -104,6 +105,9 @@ def next_trials(
     if not open_ones:
         return Stop(reason="every candidate has been run")
     spent = sum(cost(prices, t.configuration, t.seconds) for t in trials if t.profiled)
+    failed = sum(one.outcome is Outcome.FAILED for one in trials)
+    if failed >= _HOPELESS and not finished(trials):
+        return Stop(reason=f"{failed} runs failed and none finished; the command needs mending")
     if not finished(trials):
         return _first(open_ones, prices, budget, spent, running)
     belief = _Belief.of(candidates, trials, prices)
@@ -129,11 +133,17 @@ def _open(
     tried = {_key(one.configuration, one.values) for one in trials}
     tried |= {_key(one.configuration, one.values) for one in running}
     left = [one for one in candidates if _key(one.configuration, one.values) not in tried]
-    return [
-        one
-        for one in left
-        if memory.needed([one.configuration], one.values, 0.5)[0] <= one.configuration.memory_mb
-    ]
+    by_values: dict[object, list[Candidate]] = {}
+    for one in left:
+        by_values.setdefault(tuple(sorted(one.values.items())), []).append(one)
+    killed = set()
+    for alike in by_values.values():
+        where = [one.configuration for one in alike]
+        needed = memory.needed(where, alike[0].values, 0.5)
+        for one, need in zip(alike, needed, strict=True):
+            if need > one.configuration.memory_mb:
+                killed.add(_key(one.configuration, one.values))
+    return [one for one in left if _key(one.configuration, one.values) not in killed]
 
 
 def _key(configuration: Configuration, values: Mapping[str, Value]) -> object:
@@ -233,6 +243,13 @@ class _Belief:
         capped = prediction.location + np.minimum(prediction.scale, 1.0) ** 2 / 2
         return np.asarray(np.exp(capped) * hourly / 3600, dtype=np.float64)
 
+    def doubt(self, targets: Sequence[Candidate]) -> float:
+        """The deviation of the targets for not knowing the powers of the values."""
+        at = self.fitted.space.encode(
+            [one.configuration for one in targets], [one.values for one in targets]
+        )
+        return math.sqrt(max(float(self.fitted.doubt(at)[1].mean()), 0.0))
+
     def covariance(self, a: Sequence[Candidate], b: Sequence[Candidate]) -> Floats:
         space = self.fitted.space
         return self.fitted.covariance(
@@ -268,14 +285,16 @@ def _choose(
         joint = _after(joint, row, noise)
     aims = np.arange(len(everything) - len(targets), len(everything))
     rows = np.arange(len(running), len(running) + len(open_ones))
-    deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    doubt = belief.doubt(targets)
+    spread = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    deviation = math.hypot(spread, doubt)
     if deviation <= tolerance:
         return Stop(reason=f"predictions are good to {100 * deviation:.1f} %")
     at_best = _after_all(joint, rows, aims, noise)
-    if deviation <= _NEARLY * at_best:
+    if spread <= _NEARLY * at_best and doubt <= tolerance:
         return Stop(
             reason=f"predictions are good to {100 * deviation:.1f} %, and all the {len(rows)} runs "
-            f"left would only bring {100 * at_best:.1f} %"
+            f"left would only bring {100 * math.hypot(at_best, doubt):.1f} %"
         )
     prices = belief.price(open_ones)
     picked: list[int] = []
@@ -293,7 +312,7 @@ def _choose(
         joint = _after(joint, int(rows[best]), noise)
     if not picked:
         return _nothing(gains, prices, left, deviation)
-    after = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
+    after = math.hypot(math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0)), doubt)
     return Next(
         candidates=tuple(open_ones[place] for place in picked),
         expected_cost=total,

@@ -93,7 +93,7 @@ def look(
     knowledge: Knowledge, ledger: Ledger, limit: Limit, offers: Numbers, patience: float
 ) -> Outlook:
     goal, left, margin = ledger.goal, ledger.left, ledger.margin
-    view = knowledge.time.forecast()
+    view = knowledge.time.forecast().likely()
     mean, spread = view.mean[:, offers], view.spread[:, offers]
     prices, share = knowledge.prices[offers], knowledge.share[offers]
     fixed = knowledge.fixed[offers]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -224,7 +225,8 @@ def _towards_a_better(
     gain = (view.weights @ relative) * view.quality
     saved = (view.weights @ absolute) * view.quality
     price = view.spend_s * view.unit
-    worth = (saved > price / settings.runs) & (view.affordable >= settings.caution)
+    worth = (settings.runs == inf) | (saved > price / settings.runs)
+    worth &= view.affordable >= settings.caution
     if not worth.any():
         return Stop(reason="no measurement is expected to save what it takes")
     left = ledger.left

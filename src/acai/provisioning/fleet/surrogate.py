@@ -24,6 +24,7 @@ Array = npt.NDArray[np.float64]
 
 _LEVEL_VARIANCE = 25.0  # of log time: nothing is known of how long the job takes as such
 _JITTER = 1e-9
+_RULED_OUT = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,14 @@ class Forecast:
     mean: Array
     spread: Array
 
+    def likely(self) -> Forecast:
+        """Without the hypotheses that what was measured has all but ruled out."""
+        kept = self.weights > _RULED_OUT * self.weights.max()
+        weights = self.weights[kept]
+        return Forecast(
+            weights=weights / weights.sum(), mean=self.mean[kept], spread=self.spread[kept]
+        )
+
 
 class Space:
     """The offers as numbers, and the hypotheses over them: built once, shared by searches.
@@ -90,7 +99,6 @@ class Space:
         self._points = _coordinates(self.offers)
         self._features = _features(self.offers)
         self._draw(np.random.default_rng(seed))
-        self.expected = np.zeros((self.size, len(self.offers)))
         self._curves = np.zeros((0, len(self.offers)))
         if past:
             self._learn(past)
@@ -111,12 +119,6 @@ class Space:
         self._wiggle = around(prior.wiggle)
         self._slope = around(prior.slope)
         self.noise = around(prior.noise)
-        fewest, most = (log(share) for share in prior.serial)
-        serial = np.exp(fewest + (most - fewest) * (random.permutation(count) + 0.5) / count)
-        cpus = np.array([offer.cpu * offer.count for offer in self.offers])
-        scaling = (1.0 - serial)[:, None] * (cpus / cpus.min()) ** -prior.speedup
-        scaled = np.log(serial[:, None] + scaling)
-        self._ideal = prior.scales * (scaled - scaled.mean(axis=1, keepdims=True))
         memory = np.log2([offer.memory_mb * offer.count for offer in self.offers])
         # Spread evenly, so that no amount of memory is left without a hypothesis.
         places = (random.permutation(count) + random.random(count)) / count
@@ -125,6 +127,18 @@ class Space:
         exponent = np.clip((edges[:, None] - memory) / prior.cliff_width, -50.0, 50.0)
         self._cliff = heights[:, None] / (1.0 + np.exp(exponent))
         self._past = np.zeros(count)
+        self._mean: Array = self._ideal(random) - prior.cliff_drop * self._cliff
+
+    def _ideal(self, random: np.random.Generator) -> Array:
+        """Log time over offers if nothing but a serial share stood against scaling."""
+        prior, count = self.prior, self.prior.hypotheses
+        fewest, most = (log(share) for share in prior.serial)
+        serial = np.exp(fewest + (most - fewest) * (random.permutation(count) + 0.5) / count)
+        cpus = np.array([offer.cpu * offer.count for offer in self.offers])
+        scaling = (1.0 - serial)[:, None] * (cpus / cpus.min()) ** -prior.speedup
+        scaled = np.log(serial[:, None] + scaling)
+        ideal: Array = prior.scales * (scaled - scaled.mean(axis=1, keepdims=True))
+        return ideal
 
     def _learn(self, past: Sequence[Mapping[str, float]]) -> None:
         rows = np.log([list(self.complete(times).values()) for times in past])
@@ -136,7 +150,7 @@ class Space:
         self._wiggle = np.where(believers, self.prior.past_wiggle, 1.0) * self._wiggle
         self._slope = np.where(believers, self.prior.past_wiggle, 1.0) * self._slope
         self._cliff *= np.where(believers, self.prior.past_wiggle, 1.0)[:, None]
-        self.expected = np.where(believers[:, None], typical - self._ideal, 0.0)
+        self._mean = np.where(believers[:, None], typical, self._mean)
 
     def complete(self, times: Mapping[str, float]) -> dict[str, float]:
         """An earlier job's run time on every offer, in order, guessed where not measured."""
@@ -156,8 +170,7 @@ class Space:
         }
 
     def mean(self) -> Array:
-        found: Array = self._ideal + self.expected - self.prior.cliff_drop * self._cliff
-        return found
+        return self._mean
 
     def covariance(self, offer: int) -> Array:
         """Of every hypothesis, between one offer and all: (hypotheses, offers)."""

@@ -109,22 +109,23 @@ class Fitted:
         location = self.trend.mean(at) - slopes @ self.trend.shift + weighted @ self._residuals()
         own = (slopes**2) @ self.trend.prior + (self.kernel.variance(at) if self.kernel else 0.0)
         variance = own - np.einsum("ij,ij->i", weighted, cross)
-        chances, apart = self.trend.rivalry(at)
-        lean = chances @ apart
-        doubt = chances @ apart**2 - lean**2
+        lean, doubt = self.doubt(at)
         return location + lean, np.maximum(variance, 1e-9) + doubt
 
     def covariance(self, a: Encoded, b: Encoded) -> Floats:
-        """Of the noiseless log run times at `a` and `b`, given the trials."""
+        """Of the noiseless log run times at `a` and `b`, given the trials and the trend's form."""
         slopes_a, slopes_b = self.trend.slopes(a), self.trend.slopes(b)
         prior = (slopes_a * self.trend.prior) @ slopes_b.T
         if self.kernel is not None:
             prior = prior + self.kernel.between(a, b)
         cross_a, cross_b = self._cross(a, slopes_a), self._cross(b, slopes_b)
-        chances, apart_a = self.trend.rivalry(a)
-        _, apart_b = self.trend.rivalry(b)
-        doubt = (apart_a.T * chances) @ apart_b - np.outer(chances @ apart_a, chances @ apart_b)
-        return np.asarray(prior - cross_a @ self.precision @ cross_b.T + doubt, dtype=np.float64)
+        return np.asarray(prior - cross_a @ self.precision @ cross_b.T, dtype=np.float64)
+
+    def doubt(self, at: Encoded) -> tuple[Floats, Floats]:
+        """What not knowing the trend's form adds to the mean and to the variance."""
+        chances, apart = self.trend.rivalry(at)
+        lean = chances @ apart
+        return lean, chances @ apart**2 - lean**2
 
     def left_out(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Errors and standard deviations at `rows`, predicted from all the other trials."""
