@@ -75,7 +75,7 @@ def serve(settings: Settings, on_ready: Callable[[Ready], None]) -> None:
                 timeout_keep_alive=75,
                 backlog=_BACKLOG,
             )
-            server = _Server(config, lambda: on_ready(ready))
+            server = _Server(config, lambda: on_ready(ready), platform.services.hints.close)
             settle_collector()
             server.run(sockets=[listener])
             if not server.started:
@@ -97,9 +97,12 @@ def settle_collector() -> None:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], leaving: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._leaving = leaving
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -112,6 +115,11 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Streams last as long as their watchers like; they are ended first."""
+        self._leaving()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -85,7 +85,7 @@ def _tour(
         browsing.sign_in(token_of(server))
         page = browsing.page
         for name, path in pages.items():
-            browsing.open(path)
+            browsing.go(path)
             page.locator(".mantine-Skeleton-root, .mantine-Loader-root").first.wait_for(
                 state="detached"
             )

@@ -112,6 +112,7 @@ def test_compare_two_jobs(user: Watched) -> None:
         page.get_by_label(f"Choose {name} to compare").check()
     page.get_by_role("button", name="Compare 2").click()
     row = page.get_by_role("row", name="args.lr")
+    row.wait_for()
     assert row.get_by_role("cell").all_inner_texts() in (["0.1", "0.5"], ["0.5", "0.1"])
     assert page.get_by_role("row", name="args.epochs").count() == 0  # it does not differ
     page.get_by_role("tab", name="Curves").click()
@@ -160,7 +161,7 @@ def test_provision_under_a_budget(user: Watched, lake: Client) -> None:
         "waits",
         "sleep 0.{1,3}",
         cpus=[0.5, 1],
-        memories=[128 * 10**6],
+        memories=[128],
         wait=True,
     )
     user.open("/provisioning")

@@ -59,13 +59,16 @@ def test_a_server_that_goes_away_and_comes_back(chromium: Any, tmp_path: Path) -
     with acai_up(home) as running, watched(chromium, running.url) as browsing:
         browsing.expected = ("ERR_", "failed: ", "Failed to fetch")
         browsing.sign_in(token_of(running))
-        browsing.page.get_by_role("link", name="Data").click()
-        browsing.page.get_by_text("No files here yet").wait_for()
+        page = browsing.page
+        page.get_by_text("No jobs yet").wait_for()
         running.kill()
-        browsing.page.get_by_role("link", name="Sets").click()
-        browsing.page.get_by_text("The server does not answer").wait_for()
+        page.get_by_role("link", name="Sets").click()
+        page.get_by_text("The server does not answer").wait_for()
         with acai_up(home, port=running.port):
-            Client(running.url, token_of(running)).upload({__file__: "/data/here.py"})
-            Client(running.url, token_of(running)).create_file_set("afterwards", ["/data/"])
-            browsing.page.get_by_role("link", name="afterwards:1").wait_for()
-            assert browsing.page.get_by_text("The server does not answer").count() == 0
+            page.get_by_text("No sets yet").wait_for()
+            page.get_by_role("link", name="Jobs").click()
+            page.get_by_text("No jobs yet").wait_for()
+            lake = Client(running.url, token_of(running))
+            lake.run("true", name="afterwards", cpu=0.5, memory="128MB")
+            page.get_by_role("row", name="afterwards").get_by_text("finished").wait_for()
+            assert page.get_by_text("The server does not answer").count() == 0

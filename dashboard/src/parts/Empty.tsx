@@ -19,7 +19,7 @@ export function Empty({
           {title}
         </Title>
         {children && (
-          <Text c="dimmed" ta="center" maw={520} component="div">
+          <Text c="dimmed" ta="center" maw={520} component="div" className="said">
             {children}
           </Text>
         )}

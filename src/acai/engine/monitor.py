@@ -14,11 +14,12 @@ from datetime import datetime, timedelta
 from acai.engine.lifecycle import Vanished
 from acai.engine.transitions import apply
 from acai.launchers.base import Launcher, Seen, Sighting
+from acai.model.errors import AcaiError
 from acai.model.ids import ProjectId
 from acai.stores.records import job_queue
 from acai.stores.records import jobs as records
 from acai.stores.records.database import PLATFORM, Database
-from acai.stores.records.job_queue import ActiveRow
+from acai.stores.records.job_queue import ActiveRow, OverRow
 
 log = logging.getLogger("acai.monitor")
 
@@ -115,13 +116,21 @@ class Monitor:
         with self._database.read(PLATFORM) as tx:
             over = job_queue.unsettled(tx, limit=_SETTLED_AT_ONCE)
             busy = {row.handle for row in job_queue.active(tx)}
-        if over:
-            for row in over:
-                if row.attempt > 0:
-                    self._archive(row.project, row.id)
+        done = [row.id for row in over if self._archived(row)]
+        if done:
             with self._database.write(PLATFORM) as tx:
-                job_queue.settle(tx, [row.id for row in over])
+                job_queue.settle(tx, done)
         self._forget([handle for handle in known if handle not in busy])
+
+    def _archived(self, row: OverRow) -> bool:
+        """Whether the log of an ended job is in the store; one that is away is tried again."""
+        try:
+            if row.attempt > 0:
+                self._archive(row.project, row.id)
+        except AcaiError as error:
+            log.warning("a log waits", extra={"job": row.public_id, "why": error.message})
+            return False
+        return True
 
     def _forget(self, over: Sequence[str]) -> None:
         """Let the launcher drop attempts that nobody waits for. An agent that is still there

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { api, got } from "../../api/client";
 import { formatCost, formatDuration } from "../../format";
 import { Problem } from "../../parts/Problem";
+import { Wide } from "../../parts/Wide";
 
 const SPANS: Record<string, number | null> = {
   "last 7 days": 7,
@@ -41,7 +42,7 @@ export function Costs() {
       {costs.isPending && <Skeleton h={160} />}
       {costs.isSuccess && items.length === 0 && <Text c="dimmed">No job has run in this time.</Text>}
       {items.length > 0 && (
-        <Table.ScrollContainer minWidth={520}>
+        <Wide label="Costs" minWidth={520}>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -68,7 +69,7 @@ export function Costs() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
     </Stack>
   );

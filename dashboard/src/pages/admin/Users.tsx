@@ -19,6 +19,7 @@ import { usePaged } from "../../api/hooks";
 import { useSession } from "../../api/session";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { Problem } from "../../parts/Problem";
+import { Wide } from "../../parts/Wide";
 import { When } from "../../parts/When";
 
 type NewUser = Schemas["NewUser"];
@@ -53,7 +54,7 @@ export function Users() {
       <Problem error={users.error ?? rotate.error ?? remove.error} />
       {users.isPending && <Skeleton h={200} />}
       {users.items.length > 0 && (
-        <Table.ScrollContainer minWidth={480}>
+        <Wide label="Users" minWidth={480}>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -98,7 +99,7 @@ export function Users() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       <ShownOnce made={shown} close={() => setShown(null)} />
       <Confirm

@@ -7,6 +7,7 @@ import { formatNumber } from "../../format";
 import { Chart, COLORS } from "../../parts/Chart";
 import { Empty } from "../../parts/Empty";
 import { Problem } from "../../parts/Problem";
+import { Wide } from "../../parts/Wide";
 import { Status } from "../jobs/Status";
 import { axesOf, differs, type Fact, factsOf } from "./facts";
 import { Parallel } from "./Parallel";
@@ -99,7 +100,7 @@ function Differences({ jobs, facts }: { jobs: JobDetail[]; facts: Fact[] }) {
   return (
     <Stack gap="sm">
       <Switch label="Show what is equal too" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
-      <Table.ScrollContainer minWidth={180 + 160 * jobs.length}>
+      <Wide label="Differences" minWidth={180 + 160 * jobs.length}>
         <Table withTableBorder withColumnBorders verticalSpacing={6} fz="sm">
           <Table.Thead>
             <Table.Tr>
@@ -131,7 +132,7 @@ function Differences({ jobs, facts }: { jobs: JobDetail[]; facts: Fact[] }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
     </Stack>
   );
 }

@@ -4,6 +4,7 @@ import { Link, useParams } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
 import { formatCost, formatDuration, formatSize } from "../../format";
 import { Problem } from "../../parts/Problem";
+import { Wide } from "../../parts/Wide";
 import { showValue } from "../../values";
 import { Scatter } from "../compare/Scatter";
 import { PlanForm } from "./PlanForm";
@@ -100,7 +101,7 @@ function Predicted({ points }: { points: Point[] }) {
 
 function Points({ points, names }: { points: Point[]; names: string[] }) {
   return (
-    <Table.ScrollContainer minWidth={640}>
+    <Wide label="Runs" minWidth={640}>
       <Table verticalSpacing={5} fz="sm" withTableBorder>
         <Table.Thead>
           <Table.Tr>
@@ -143,6 +144,6 @@ function Points({ points, names }: { points: Point[]; names: string[] }) {
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }

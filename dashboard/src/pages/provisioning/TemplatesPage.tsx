@@ -5,6 +5,7 @@ import { usePaged } from "../../api/hooks";
 import { formatCost } from "../../format";
 import { Empty } from "../../parts/Empty";
 import { Problem } from "../../parts/Problem";
+import { Wide } from "../../parts/Wide";
 import { When } from "../../parts/When";
 
 export const STATUS_COLOR: Record<string, string> = { profiling: "blue", ready: "green", failed: "red" };
@@ -34,7 +35,7 @@ export function Component() {
         </Empty>
       )}
       {templates.items.length > 0 && (
-        <Table.ScrollContainer minWidth={560}>
+        <Wide label="Templates" minWidth={560}>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -73,7 +74,7 @@ export function Component() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
     </Stack>
   );

@@ -98,7 +98,7 @@ def _predicate(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElem
         other = related(view, subject.relation.value, words.dialect)
         found: Select[Any] = select(literal_column("1")).select_from(other.source)
         inner = _own(node, other.view, words)
-        return _holds(found.where(*other.view.conditions, *other.conditions, inner).limit(1))
+        return holds(found.where(*other.view.conditions, *other.conditions, inner).limit(1))
     return _own(node, view, words)
 
 
@@ -125,14 +125,14 @@ def _own(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bo
         rows.c.column_id == columns[kind],
         compare(node, rows.c.value if bare else text_of(rows), words.dialect),
     )
-    return _holds(probe)
+    return holds(probe)
 
 
 def _present(
     words: Vocabulary, kind: ValueType, column: int, entity: Expression
 ) -> ColumnElement[bool]:
     rows = words.probe(table_of(kind))
-    return _holds(
+    return holds(
         select(literal_column("1")).where(rows.c.entity_id == entity, rows.c.column_id == column)
     )
 
@@ -150,7 +150,7 @@ def _tags(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[b
     )
     if not isinstance(node, ast.Has):
         probe = probe.where(_positive(node, rows.c.value, words.dialect))
-    found = _holds(probe.limit(1))
+    found = holds(probe.limit(1))
     return not_(found) if negative else found
 
 
@@ -231,8 +231,22 @@ def text_of(rows: FromClause) -> Expression:
     return func.coalesce(rows.c.whole, rows.c.value)
 
 
-def _holds(probe: Select[Any]) -> ColumnElement[bool]:
+def holds(probe: Select[Any]) -> ColumnElement[bool]:
     return func.coalesce(probe.scalar_subquery(), 0) == 1
+
+
+def said_only(node: ast.Condition, view: View) -> bool:
+    """Whether a condition is about what users said of the entity, and nothing of its own."""
+    match node:
+        case ast.And(operands=operands) | ast.Or(operands=operands):
+            return all(said_only(one, view) for one in operands)
+        case ast.Not(operand=operand):
+            return said_only(operand, view)
+        case _:
+            subject = node.subject
+            if subject.relation is not None:
+                return False
+            return isinstance(subject, ast.Tags) or subject.name not in view.keys
 
 
 def indexed(node: ast.Predicate, view: View, words: Vocabulary) -> Select[Any] | None:

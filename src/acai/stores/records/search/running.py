@@ -35,10 +35,13 @@ from acai.model.query.evaluate import TYPE_ORDER
 from acai.stores.records import metadata
 from acai.stores.records.database import Transaction
 from acai.stores.records.search.conditions import (
+    NEVER,
     Vocabulary,
     condition,
     exact,
+    holds,
     indexed,
+    said_only,
     table_of,
     text_of,
 )
@@ -160,20 +163,25 @@ def _count(tx: Transaction, sources: Sequence[Select[Any]], most: int) -> list[i
 def _drive(search: _Search, by: ast.Predicate, rows: Select[Any]) -> list[int]:
     # A subquery with LIMIT is not merged into the query around it, on either database.
     start = rows.limit(10 * _MANY).subquery()
-    found = replace(search.view, id=start.c.entity_id)
-    statement = (
-        select(start.c.entity_id)
-        .select_from(
+    found = replace(search.view, id=start.c.entity_id, age=start.c.entity_id)
+    statement = select(start.c.entity_id)
+    if any(sort.key.name in search.view.keys for sort in search.order):
+        # The order is by the entity's own row, so that this has to be at hand.
+        joined = (
             search.view.source.join(start, start.c.entity_id == search.view.id)
             if search.tx.dialect == "postgresql"
             else start.join(search.view.source, start.c.entity_id == search.view.id)
         )
-        .where(*search.view.conditions, *_checks(search, found, but=by if exact(by) else None))
-        .order_by(*_ordering(search, found))
-        .limit(search.limit)
-        .offset(search.offset)
-    )
-    return [row[0] for row in search.tx.execute(statement)]
+        checks = _checks(search, search.view)
+        statement = statement.select_from(joined).where(*search.view.conditions, *checks)
+    else:
+        statement = statement.where(*_passing(search, found, but=by if exact(by) else None))
+    return [
+        row[0]
+        for row in search.tx.execute(
+            statement.order_by(*_ordering(search, found)).limit(search.limit).offset(search.offset)
+        )
+    ]
 
 
 def _scan(search: _Search) -> list[int]:
@@ -226,12 +234,10 @@ def _walk(search: _Search, step: int, sieve: Select[Any] | None) -> list[int] | 
         own.append(rows.c.value > end if sort.descending else rows.c.value < end)
     if sieve is not None:
         own.append(_through(search.tx, rows.c.entity_id, sieve))
-    # Checked by the walked row's own id: the entity's row is read for what passes, and no other.
     walked = replace(search.view, id=rows.c.entity_id)
     statement = (
         select(rows.c.entity_id)
-        .select_from(rows.join(search.view.source, rows.c.entity_id == search.view.id))
-        .where(*own, *search.view.conditions, *_checks(search, walked))
+        .where(*own, *_passing(search, walked))
         .order_by(way, rows.c.entity_id.desc())
         .limit(search.limit)
         .offset(search.offset)
@@ -268,18 +274,43 @@ def _walk_newest(search: _Search, step: int) -> list[int] | None:
     return found if len(found) == search.limit or end is None else None
 
 
-def _checks(
-    search: _Search, entities: View, but: ast.Condition | None = None
+def _checks(search: _Search, entities: View) -> list[ColumnElement[bool]]:
+    return [condition(one, entities, search.words) for one in search.conjuncts]
+
+
+def _passing(
+    search: _Search, found: View, but: ast.Condition | None = None
 ) -> list[ColumnElement[bool]]:
-    """All conditions, except the one that the entities were found by."""
-    return [condition(one, entities, search.words) for one in search.conjuncts if one is not but]
+    """All conditions, for entities of which only the id is at hand, except the one that they
+    were found by.
+
+    What was said of them is asked first; their own rows are read for what passes, by a subquery
+    and not a join: beside the cost of the other conditions PostgreSQL holds all joins alike, and
+    takes to reading the whole table.
+    """
+    said: list[ast.Condition] = []
+    own: list[ast.Condition] = []
+    for one in search.conjuncts:
+        if one is not but:
+            (said if said_only(one, search.view) else own).append(one)
+    entity: Select[Any] = (
+        select(literal_column("1"))
+        .select_from(search.view.source)
+        .where(search.view.id == found.id, *search.view.conditions)
+        .where(*(condition(one, search.view, search.words) for one in own))
+    )
+    if not said:
+        return [holds(entity)]
+    # In a CASE, for PostgreSQL asks in the order of its own guesses otherwise.
+    first = and_(*(condition(one, found, search.words) for one in said))
+    return [case((first, holds(entity)), else_=NEVER)]
 
 
 def _ordering(search: _Search, entities: View) -> list[ColumnElement[Any]]:
     terms: list[ColumnElement[Any]] = []
     for sort in search.order:
         terms += _sort_terms(sort, entities, search.words)
-    return [*terms, search.view.age.desc()]
+    return [*terms, entities.age.desc()]
 
 
 def _sort_terms(sort: ast.Sort, entities: View, words: Vocabulary) -> list[ColumnElement[Any]]:
