@@ -95,7 +95,7 @@ def test_filter_sort_and_columns_stand_in_the_address(user: Watched) -> None:
     page.get_by_role("link", name="train-0.1").wait_for(state="detached")
     assert page.get_by_role("link", name="breaks").count() == 1
     page.get_by_role("button", name="Columns").click()
-    page.get_by_role("menuitemcheckbox", name="Exit code").click()
+    page.get_by_role("checkbox", name="Exit code").check()
     page.keyboard.press("Escape")
     page.get_by_role("columnheader", name="Exit code").wait_for()
     page.get_by_role("button", name="Run time").click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from acai.provisioning.memory import fit_memory
 from acai.provisioning.runtime import loglinear, residual, scaling, student
 from acai.provisioning.runtime.gaussian import Fitted
 from acai.provisioning.runtime.prediction import Prediction
-from acai.provisioning.runtime.selection import MODELS, fit_runtime
+from acai.provisioning.runtime.selection import MODELS, RuntimeModel, fit_runtime
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value
 
 CPUS = (0.5, 1.0, 1.5, 2.0)
@@ -37,6 +38,11 @@ def grid(noise: float = 0.03, seed: int = 1) -> list[Trial]:
         for memory in (1024, 2048)
         for epochs in (1.0, 2.0, 3.0)
     ]
+
+
+@cache
+def usual() -> RuntimeModel:
+    return fit_runtime(grid())
 
 
 def asked(model: Fitted, trials: Sequence[Trial]) -> Prediction:
@@ -123,7 +129,7 @@ def test_choices_and_numbers_that_are_not_positive_are_modelled() -> None:
 
 
 def test_the_best_model_is_chosen_and_says_why() -> None:
-    model = fit_runtime(grid())
+    model = usual()
     assert model.name == residual.NAME
     assert {score.model for score in model.scores} == set(MODELS)
     assert model.score.one_out < 0.06
@@ -140,7 +146,7 @@ def test_a_real_product_is_left_to_the_product() -> None:
     assert fit_runtime(trials).name == loglinear.NAME
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_intervals_hold_what_they_promise(seed: int) -> None:
     model = fit_runtime(grid(noise=0.05, seed=seed))
     draw = np.random.default_rng(100 + seed)
@@ -155,7 +161,7 @@ def test_intervals_hold_what_they_promise(seed: int) -> None:
 
 
 def test_outside_the_runs_the_interval_is_wider_and_it_says_so() -> None:
-    model = fit_runtime(grid())
+    model = usual()
     inside = model.predict([Configuration(cpu=1, memory_mb=1024)], {"epochs": 2.0})
     longer = model.predict([Configuration(cpu=1, memory_mb=1024)], {"epochs": 200.0})
     larger = model.predict([Configuration(cpu=8, memory_mb=1024)], {"epochs": 2.0})
@@ -177,7 +183,7 @@ def test_a_straggler_does_not_bend_the_curve() -> None:
 def test_runs_that_were_not_profiled_teach_too() -> None:
     long = trial(1.0, 3 * trained(1.0, 50), epochs=50.0)
     later = [Trial(**{**vars(long), "profiled": False})] * 2
-    before = fit_runtime(grid()).predict([long.configuration], long.values).median[0]
+    before = usual().predict([long.configuration], long.values).median[0]
     after = fit_runtime([*grid(), *later]).predict([long.configuration], long.values).median[0]
     assert abs(np.log(after / long.seconds)) < abs(np.log(before / long.seconds)) / 2
 
@@ -209,7 +215,7 @@ def test_three_runs_are_enough_to_begin_with() -> None:
 )
 def test_faulty_questions_are_refused_by_name(values: dict[str, Value], named: str) -> None:
     with pytest.raises(InvalidInput, match=named):
-        fit_runtime(grid()).predict([Configuration(cpu=1, memory_mb=1024)], values)
+        usual().predict([Configuration(cpu=1, memory_mb=1024)], values)
 
 
 def peaked(memory: float, peak: float | None, killed: bool = False, **values: Value) -> Trial:

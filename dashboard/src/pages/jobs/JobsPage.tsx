@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Menu, ScrollArea, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
+import { Button, Checkbox, Group, Popover, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
 import type { SortingState } from "@tanstack/react-table";
 import { Columns3, GitCompare, Plus } from "lucide-react";
 import { useMemo, useState } from "react";
@@ -170,32 +170,21 @@ function pickColumn(
 function ColumnChoice(props: { chosen: string[]; offered: string[]; set: (next: string[]) => void }) {
   const all = [...new Set([...props.offered, ...props.chosen])];
   return (
-    <Menu closeOnItemClick={false} position="bottom-end">
-      <Menu.Target>
+    <Popover position="bottom-end" trapFocus withinPortal>
+      <Popover.Target>
         <Button variant="default" leftSection={<Columns3 size={15} />}>
           Columns
         </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <ScrollArea.Autosize mah={380}>
-          {all.map((key) => {
-            const shown = props.chosen.includes(key);
-            return (
-              <Menu.Item
-                key={key}
-                role="menuitemcheckbox"
-                aria-checked={shown}
-                leftSection={<Checkbox size="xs" checked={shown} readOnly tabIndex={-1} aria-hidden />}
-                onClick={() =>
-                  props.set(shown ? props.chosen.filter((one) => one !== key) : [...props.chosen, key])
-                }
-              >
-                {headerOf(key)}
-              </Menu.Item>
-            );
-          })}
-        </ScrollArea.Autosize>
-      </Menu.Dropdown>
-    </Menu>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Columns">
+        <Checkbox.Group value={props.chosen} onChange={props.set} aria-label="Columns">
+          <Stack gap={8} mah={380} style={{ overflowY: "auto" }} pr="md">
+            {all.map((key) => (
+              <Checkbox key={key} size="xs" value={key} label={headerOf(key)} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      </Popover.Dropdown>
+    </Popover>
   );
 }

@@ -174,10 +174,10 @@ def _blank(space: Space, at: Encoded, log_seconds: Floats, powers: Powers) -> Sc
     one_cpu = log_seconds + at.log_cpu
     priors = [
         (float(log_seconds.min()) + math.log(0.3), 1.5),
-        (0.95, 0.15),
+        (0.95, 0.3),
         (0.15, 0.15),
         (float(np.median(one_cpu)), 2.0),
-        (1.0, 0.1),
+        (1.0, 0.25),
         (math.log(0.15), 1.2),
         (0.0, 0.01),
         *powers,
