@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo test faults quick check format bench dashboard types wheel clean
+.PHONY: help demo test faults cgroups quick check format bench dashboard types wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,9 @@ faults: $(STAMP) ## a thousand uploads and 300 kills among jobs; too long for ev
 	@$(BIN)/python tests/faults/with_postgres.py tests/faults/upload_rounds.py --rounds 1000
 	@$(BIN)/python tests/faults/job_rounds.py --kills 300
 	@$(BIN)/python tests/faults/with_postgres.py tests/faults/job_rounds.py --kills 300
+
+cgroups: $(STAMP) ## limits on a real cgroup v2, under user-mode Linux; minutes
+	@sh tests/slow/cgroup_v2.sh
 
 quick: $(STAMP)  ## run the tests that take no time
 	@$(BIN)/pytest -q -m "not slow" tests/unit

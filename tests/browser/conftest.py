@@ -15,10 +15,15 @@ from servers.acai_up import RunningServer, acai_up
 from servers.browsing import Watched, token_of, watched
 
 _BUILT = Path(acai.__file__).parent / "dashboard_files" / "index.html"
-_FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    " --disable-component-update --disable-sync"
-).split()
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture(scope="session")

@@ -65,7 +65,7 @@ def python(inside: Confinement, script: str, cwd: Path) -> subprocess.Popen[byte
     return spawn(inside, sys.executable, "-c", textwrap.dedent(script), cwd=cwd)
 
 
-def appears(path: Path, within: float = 10.0) -> str:
+def appears(path: Path, within: float = 60.0) -> str:
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         if path.exists() and (text := path.read_text()).endswith("\n"):
@@ -94,7 +94,7 @@ def test_a_program_runs_where_and_as_it_is_told(confinement: Confine, tmp_path: 
         cwd=tmp_path,
         env={"GREETING": "good day", "PATH": os.environ["PATH"]},
     )
-    assert child.wait(timeout=10) == 7
+    assert child.wait(timeout=60) == 7
     assert (tmp_path / "said").read_text() == "good day a b\n"
     assert inside.empty()
     assert inside.usage().oom_kills == 0
@@ -169,12 +169,12 @@ def test_files_in_memory_count(tmp_path: Path) -> None:
     target = shared / f"acai-test-{random_word(8)}"
     inside = confine(f"test-{random_word(8)}.1", cpu=1.0, memory=48 * MIB)
     try:
-        spawn(inside, "head", "-c", str(96 * MIB), "/dev/zero", cwd=tmp_path).wait(timeout=20)
+        spawn(inside, "head", "-c", str(96 * MIB), "/dev/zero", cwd=tmp_path).wait(timeout=60)
         assert inside.usage().oom_kills == 0  # to /dev/null: nothing is held
         child = spawn(
             inside, "/bin/sh", "-c", f"head -c {96 * MIB} /dev/zero >{target}; true", cwd=tmp_path
         )
-        child.wait(timeout=20)
+        child.wait(timeout=60)
         assert inside.usage().oom_kills >= 1
     finally:
         target.unlink(missing_ok=True)
@@ -200,7 +200,7 @@ def test_the_peak_of_a_short_program_is_known(confinement: Confine, tmp_path: Pa
     inside = confinement(memory=512 * MIB)
     if inside.approximate:
         pytest.skip("seen only if it lasts")
-    assert python(inside, "x = bytearray(100 * 2**20)", tmp_path).wait(timeout=10) == 0
+    assert python(inside, "x = bytearray(100 * 2**20)", tmp_path).wait(timeout=60) == 0
     assert 95 * MIB < inside.usage().peak_memory < 160 * MIB
 
 
@@ -226,7 +226,7 @@ def test_killing_reaches_children_that_left_the_session(
     assert inside.kill_all()
     assert inside.empty()
     assert not any(alive(pid) for pid in pids)
-    assert child.wait(timeout=5) == -signal.SIGKILL
+    assert child.wait(timeout=60) == -signal.SIGKILL
 
 
 def test_a_fork_bomb_is_ended(confinement: Confine, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_fork_bomb_is_ended(confinement: Confine, tmp_path: Path) -> None:
     while len(list(tmp_path.glob("alive-*"))) < 40 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert inside.kill_all(timeout=20)
-    child.wait(timeout=5)
+    child.wait(timeout=60)
     pids = {int(path.name.removeprefix("alive-")) for path in tmp_path.glob("alive-*")}
     assert len(pids) >= 40
     assert not any(alive(pid) for pid in pids)
@@ -275,7 +275,7 @@ def test_a_signal_reaches_all_and_can_be_heard(confinement: Confine, tmp_path: P
     while len(list(tmp_path.glob("ready-*"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     inside.signal_all(signal.SIGTERM)
-    assert child.wait(timeout=10) == 0
+    assert child.wait(timeout=60) == 0
     deadline = time.monotonic() + 10
     while not inside.empty() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -288,7 +288,7 @@ def test_remains_are_found_by_name(confinement: Confine, tmp_path: Path) -> None
     child = spawn(inside, "/bin/sh", "-c", "echo >ready; sleep 600", cwd=tmp_path)
     appears(tmp_path / "ready")
     assert end_remains(inside.name)
-    assert child.wait(timeout=5) == -signal.SIGKILL
+    assert child.wait(timeout=60) == -signal.SIGKILL
     assert end_remains(inside.name)
     assert inside.usage().oom_kills == 0
 
@@ -301,7 +301,7 @@ def test_remains_that_hide_are_found_by_their_mark(tmp_path: Path) -> None:
     other = subprocess.Popen(["sleep", "600"])
     try:
         assert end_remains(inside.name)
-        child.wait(timeout=5)
+        child.wait(timeout=60)
         assert other.poll() is None
     finally:
         other.kill()
@@ -321,7 +321,7 @@ def test_a_tree_is_ended_where_there_is_no_proc(
     orphan = int(appears(tmp_path / "orphan"))
     assert inside.usage().memory_resident > 0
     assert inside.kill_all()
-    assert child.wait(timeout=5) == -signal.SIGKILL
+    assert child.wait(timeout=60) == -signal.SIGKILL
     assert not alive(orphan)
     assert inside.close()
 
@@ -360,7 +360,7 @@ def test_processes_of_a_delegated_group_step_aside(place: Path, tmp_path: Path) 
         (place / "cgroup.procs").write_text(str(resident.pid))
         inside = GroupConfinement(GroupV2("job.1", place), cpu=1.0, memory=64 * MIB)
         child = spawn(inside, "cat", "/proc/self/cgroup", cwd=tmp_path)
-        assert child.wait(timeout=10) == 0
+        assert child.wait(timeout=60) == 0
         assert inside.close()
         aside = (place / "acai.beside" / "cgroup.procs").read_text().split()
         assert aside == [str(resident.pid)]
@@ -378,7 +378,7 @@ def test_killing_without_cgroup_kill(place: Path, tmp_path: Path) -> None:
     child = spawn(inside, "/bin/sh", "-c", script, cwd=tmp_path)
     appears(tmp_path / "ready")
     group._strike_frozen()
-    assert child.wait(timeout=10) == -signal.SIGKILL
+    assert child.wait(timeout=60) == -signal.SIGKILL
     deadline = time.monotonic() + 10
     while not inside.empty() and time.monotonic() < deadline:
         time.sleep(0.01)

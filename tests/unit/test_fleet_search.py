@@ -181,7 +181,7 @@ def test_good_configurations_are_found_with_few_measurements() -> None:
         plan = search(
             TableCloud(rows),
             Goal(minimise="cost"),
-            settings=Settings(runs=inf, max_measurements=8, patience=inf, price_power=0.0),
+            settings=Settings(runs=inf, max_measurements=8, patience=inf),
         )
         shares.append(plan.run_cost / min(row.cost for row in rows))
     assert np.mean(shares) < 1.1
@@ -222,7 +222,7 @@ def test_quality_is_learnt_and_required() -> None:
         plan = search(TableCloud(rows), goal, settings=Settings(runs=1000), seed=seed)
         assert plan.choice is not None and plan.choice.features["rate"] == -3.0
         tried_well = [trial.configuration.features["rate"] == -3.0 for trial in plan.trials]
-        assert np.mean(tried_well) > 1 / 3
+        assert np.mean(tried_well) > 0.45
 
 
 def test_when_nothing_fits_there_is_no_choice_and_no_overspending() -> None:

@@ -1,4 +1,4 @@
-"""The contract suite for launchers. A new launcher passes it with three fixtures:
+"""The contract suite for launchers. A new launcher passes it with two fixtures:
 
     class TestMyLauncher(LauncherContract):
         @pytest.fixture

@@ -16,7 +16,7 @@ from acai.provisioning.fleet.surrogate import Belief, Prior, Space
 
 Numbers = npt.NDArray[np.intp]
 
-_QUALITY = Prior(wiggle=1.5, slope=0.7, noise=0.3, scales=0.0, cliff_share=0.0)
+_QUALITY = Prior(wiggle=0.5, slope=0.3, feature=1.5, noise=0.2, scales=0.0, cliff_share=0.0)
 
 
 class Knowledge:
