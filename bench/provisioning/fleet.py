@@ -11,8 +11,8 @@ training  cheapest training with accuracy >= 0.85 in no more than the median tim
 Our own `search` is repeated as often as asked for, all else a fifth of that.
 
 "past" means that the other jobs' measurements are known: those of every other job, or (strict)
-only of jobs of other applications. Settings were chosen on the jobs marked *, by a hash of the
-name, without looking at the others.
+only of jobs of other applications. Settings were chosen on the jobs whose name has an even hash
+("chosen on"); the others ("reported") had no part in that.
 """
 
 from __future__ import annotations

@@ -38,7 +38,10 @@ def busy_neighbours() -> Iterator[None]:
     group = CGROUPS / "cpu" / f"acai-bench-neighbours-{os.getpid()}"
     group.mkdir()
     (group / "cpu.shares").write_text("2")
-    spin = f"echo 0 >{group}/cgroup.procs; while :; do :; done"
+    spin = (
+        f"echo 0 >{group}/cgroup.procs; while kill -0 {os.getpid()} 2>/dev/null; "
+        "do i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; done"
+    )
     spinning = [subprocess.Popen(["sh", "-c", spin]) for _ in range(os.cpu_count() or 1)]
     try:
         yield
@@ -56,11 +59,13 @@ def limits_enforceable() -> bool:
 def run_limited(
     command: list[str], *, cpu: float, memory_mb: int, environment: dict[str, str], log: Path
 ) -> Measured:
-    """The thread pools get ceil(cpu) threads: larger pools than the quota spin and starve."""
+    """The thread pools get ceil(cpu) threads: larger pools than the quota spin and starve. Each
+    thread keeps to a CPU of its own: among busy neighbours they may else share one for long."""
     name = f"acai-bench-{os.getpid()}-{time.monotonic_ns()}"
     groups = {kind: CGROUPS / kind / name for kind in ("cpu", "memory")}
     threads = str(math.ceil(cpu))
     pools = {f"{library}_NUM_THREADS": threads for library in ("OMP", "MKL", "OPENBLAS")}
+    bound = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "threads"} if cpu > 1 else {}
     with ExitStack() as stack:
         for group in groups.values():
             group.mkdir()
@@ -74,7 +79,7 @@ def run_limited(
         start, busy = time.perf_counter(), _busy_seconds()
         process = subprocess.Popen(
             ["sh", "-c", ENTER, "sh", *map(str, groups.values()), *command],
-            env={**os.environ, **environment, **pools, "OMP_WAIT_POLICY": "PASSIVE"},
+            env={**os.environ, **environment, **pools, "OMP_WAIT_POLICY": "PASSIVE", **bound},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -35,7 +35,7 @@ FULL = {
 }
 
 
-@pytest.mark.parametrize(("scheme", "width", "height"), SHAPES, ids=lambda one: str(one))
+@pytest.mark.parametrize(("scheme", "width", "height"), SHAPES, ids=str)
 def test_with_nothing(
     chromium: Any, server: RunningServer, scheme: str, width: int, height: int
 ) -> None:
@@ -61,7 +61,7 @@ def filled(server: RunningServer, lake: Client, tmp_path_factory: pytest.TempPat
     return str(job.id)
 
 
-@pytest.mark.parametrize(("scheme", "width", "height"), SHAPES, ids=lambda one: str(one))
+@pytest.mark.parametrize(("scheme", "width", "height"), SHAPES, ids=str)
 def test_with_something(
     chromium: Any, server: RunningServer, filled: str, scheme: str, width: int, height: int
 ) -> None:

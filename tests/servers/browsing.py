@@ -32,7 +32,8 @@ class Watched:
     def go(self, path: str) -> None:
         """To another page as a link would lead, without loading everything anew."""
         self.page.evaluate(
-            "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')) }",
+            "path => { history.pushState({}, '', path);"
+            " dispatchEvent(new PopStateEvent('popstate')) }",
             path,
         )
         self.page.wait_for_function(

@@ -68,6 +68,7 @@ export function columnsFor(keys: string[]): Column<FoundJob>[] {
   return [
     {
       id: "name",
+      accessorFn: (job) => job.name,
       header: "Job",
       meta: { grow: true },
       minSize: 170,
@@ -82,6 +83,7 @@ export function columnsFor(keys: string[]): Column<FoundJob>[] {
       const known = KNOWN[key];
       return {
         id: key,
+        accessorFn: () => null, // the server sorts; without one the table would not offer it
         header: known?.header ?? key,
         size: known?.size ?? 120,
         enableSorting: key !== "tags",
