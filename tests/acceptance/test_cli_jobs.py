@@ -128,8 +128,8 @@ def test_a_job_file_from_data_to_model(acai: Shell, lake: sdk.Client, work: Path
         r"^input +numbers:1$",
         r"^cpu +0.5 asked, ",
         r"^memory +256 MB asked, .* at most$",
-        r"\+\d+ ms  running",
-        r"^run +█",
+        r"\+[\d.]+ \w+  running",
+        r"^run +[▏▎▍▌▋▊▉█]",
     ):
         assert re.search(pattern, shown, re.M), (pattern, shown)
     drawn = acai("job", "plot", "last").out

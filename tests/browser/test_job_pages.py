@@ -95,7 +95,7 @@ def test_filter_sort_and_columns_stand_in_the_address(user: Watched) -> None:
     page.get_by_role("link", name="train-0.1").wait_for(state="detached")
     assert page.get_by_role("link", name="breaks").count() == 1
     page.get_by_role("button", name="Columns").click()
-    page.get_by_role("checkbox", name="Exit code").check()
+    page.get_by_role("checkbox", name="Exit code").click()
     page.keyboard.press("Escape")
     page.get_by_role("columnheader", name="Exit code").wait_for()
     page.get_by_role("button", name="Run time").click()
@@ -118,8 +118,8 @@ def test_compare_two_jobs(user: Watched) -> None:
     page.get_by_role("tab", name="Curves").click()
     page.get_by_role("img", name="loss of 2 jobs").wait_for()
     page.get_by_role("tab", name="Scatter").click()
-    page.locator("svg circle").first.wait_for()
-    assert page.locator("svg circle").count() == 2
+    page.locator("main a circle").first.wait_for()
+    assert page.locator("main a circle").count() == 2
     page.get_by_role("tab", name="Parallel coordinates").click()
     page.locator("svg polyline").first.wait_for()
 

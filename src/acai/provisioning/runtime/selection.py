@@ -32,7 +32,7 @@ MODELS: dict[str, Fit] = {  # from simple to rich
     residual.NAME: residual.fit,
 }
 LEAST_TRIALS = 3
-MOST_TRIALS = 300  # the time to fit grows with the cube
+MOST_TRIALS = 200  # the time to fit grows with the cube
 _BETTER = {loglinear.NAME: 0.8, residual.NAME: 0.95}  # shares of the error of set-up and scaling
 _SOUND = 1.25  # who is further off than this share of the best within the runs is not asked beyond
 _WIDEST = 3.0
