@@ -165,6 +165,8 @@ def test_the_whole_way_of_a_job(house: Embedded, tmp_path: Path) -> None:
     trace = client.trace("model", direction="back")
     assert [node.set.id for node in trace.nodes] == ["set:model:1", "set:data:1"]
     assert [edge.job for edge in trace.edges] == [made["id"]]
+    assert [node.set.job for node in trace.nodes] == [made["id"], None]
+    assert client.get_set("model").job == made["id"] and client.get_set("data").job is None
 
 
 def test_an_ended_jobs_token_is_worth_nothing(house: Embedded) -> None:

@@ -20,7 +20,9 @@ interface GraphCanvasProps {
   handle: Ref<GraphHandle>;
 }
 
-const LARGE = 600;
+const LARGE = 600; // nodes; beyond it the drawing is plainer, so that it stays quick
+const READABLE = 0.45; // the zoom from which names can be read
+const MOST_NAMES = 400;
 
 export function GraphCanvas(props: GraphCanvasProps) {
   const { drawing, points, chosen, marked, handle } = props;
@@ -33,7 +35,9 @@ export function GraphCanvas(props: GraphCanvasProps) {
 
   useEffect(() => {
     if (!box.current) return;
+    const { width, height } = box.current.getBoundingClientRect();
     const cy = cytoscape({
+      ...fitted(points, width, height),
       container: box.current,
       elements: elements(drawing, points),
       layout: { name: "preset" },
@@ -46,11 +50,7 @@ export function GraphCanvas(props: GraphCanvasProps) {
       textureOnViewport: large,
       pixelRatio: large ? 1 : "auto",
     });
-    cy.fit(undefined, 40);
-    if (cy.zoom() > 1.2) {
-      cy.zoom(1.2);
-      cy.center();
-    }
+    if (large) nameWhatIsSeen(cy);
     cy.on("tap", "node", (event) => acts.current.onChoose(event.target.id()));
     cy.on("tap", (event) => {
       if (event.target === cy) acts.current.onChoose(null);
@@ -71,7 +71,7 @@ export function GraphCanvas(props: GraphCanvasProps) {
     const cy = core.current;
     if (!cy) return;
     cy.batch(() => {
-      cy.nodes().removeClass("chosen");
+      cy.nodes(".chosen").removeClass("chosen");
       if (chosen) cy.getElementById(chosen).addClass("chosen");
     });
   }, [chosen, drawing, points, scheme]);
@@ -80,7 +80,7 @@ export function GraphCanvas(props: GraphCanvasProps) {
     const cy = core.current;
     if (!cy) return;
     cy.batch(() => {
-      cy.elements().removeClass("faded marked");
+      cy.elements(".faded, .marked").removeClass("faded marked");
       if (!marked) return;
       cy.nodes().forEach((node) => {
         node.addClass(marked.has(node.id()) ? "marked" : "faded");
@@ -131,6 +131,42 @@ export function GraphCanvas(props: GraphCanvasProps) {
   );
 }
 
+/** Zoom and pan that show all, computed from the places alone: measuring 8,000 nodes takes long. */
+function fitted(points: Map<string, Point>, width: number, height: number) {
+  const [xs, ys] = [[...points.values()].map((one) => one.x), [...points.values()].map((one) => one.y)];
+  const min = (values: number[]) => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  const max = (values: number[]) => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const [left, right, top, bottom] = [min(xs) - 80, max(xs) + 80, min(ys) - 40, max(ys) + 50];
+  const zoom = Math.min(width / (right - left), height / (bottom - top), 1.2);
+  return {
+    zoom,
+    pan: { x: width / 2 - (zoom * (left + right)) / 2, y: height / 2 - (zoom * (top + bottom)) / 2 },
+  };
+}
+
+/** Names are drawn only where they can be read; laying all of them out takes seconds. */
+function nameWhatIsSeen(cy: Core): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  cy.on("viewport", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (cy.destroyed()) return;
+      const { x1, x2, y1, y2 } = cy.extent();
+      const seen =
+        cy.zoom() < READABLE
+          ? cy.collection()
+          : cy.nodes().filter((node) => {
+              const { x, y } = node.position();
+              return x > x1 && x < x2 && y > y1 && y < y2;
+            });
+      cy.batch(() => {
+        cy.nodes(".named").removeClass("named");
+        if (seen.length <= MOST_NAMES) seen.addClass("named");
+      });
+    }, 150);
+  });
+}
+
 function elements(drawing: Drawing, points: Map<string, Point>): cytoscape.ElementDefinition[] {
   return [
     ...drawing.nodes.map((node) => ({
@@ -154,21 +190,22 @@ function look(dark: boolean, large: boolean): StylesheetJson {
     {
       selector: "node",
       style: {
-        label: "data(label)",
+        label: large ? "" : "data(label)",
         color: ink,
         "font-size": 12,
         "min-zoomed-font-size": 7,
-        "text-wrap": "ellipsis",
+        "text-wrap": large ? "none" : "ellipsis",
         "text-max-width": "150px",
         "text-valign": "bottom",
         "text-margin-y": 4,
-        "border-width": 1.5,
+        "border-width": large ? 0 : 1.5,
       },
     },
+    { selector: "node.named", style: { label: "data(label)" } },
     {
       selector: "node.set",
       style: {
-        shape: "round-rectangle",
+        shape: large ? "rectangle" : "round-rectangle",
         width: 26,
         height: 18,
         "background-color": dark ? "#8a4cc4" : "#9c63d3",

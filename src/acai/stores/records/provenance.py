@@ -32,6 +32,7 @@ from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine
 from acai.stores.records.sets import SetRow, plain_rows
 from acai.stores.records.tables import from_microseconds, users
+from acai.stores.records.tables_jobs import jobs
 from acai.stores.records.tables_lake import edges, set_versions, sets
 
 EdgeRow = tuple[int, int, str, int | None, int]
@@ -169,18 +170,19 @@ def _nodes(dialect: str) -> Select[Any]:
         set_versions.c.size,
         type_coerce(set_versions.c.created_at, BigInteger),
         set_versions.c.removed_at.is_not(None),
+        set_versions.c.job_id,
     ).where(mine(set_versions), among(dialect, set_versions.c.id))
 
 
 @cache
 def _names(dialect: str) -> CompoundSelect[Any]:
-    owners = ((sets, "sets"), (users, "users"))
+    owners = ((sets.c.name, "sets"), (users.c.name, "users"), (jobs.c.public_id, "jobs"))
     return union_all(
         *(
-            select(literal_column(f"'{whose}'"), table.c.id, table.c.name).where(
-                mine(table), among(dialect, table.c.id, whose)
+            select(literal_column(f"'{whose}'"), name.table.c.id, name).where(
+                mine(name.table), among(dialect, name.table.c.id, whose)
             )
-            for table, whose in owners
+            for name, whose in owners
         )
     )
 
@@ -194,14 +196,15 @@ def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
     found = plain_rows(tx.execute(_nodes(tx.dialect), given(tx, ids)))
     owners = given(tx, {row[1] for row in found}, "sets")
     owners |= given(tx, {row[2] for row in found}, "users")
-    names: dict[str, dict[int, str]] = {"sets": {}, "users": {}}
+    owners |= given(tx, {row[9] for row in found if row[9] is not None}, "jobs")
+    names: dict[str, dict[int, str]] = {"sets": {}, "users": {}, "jobs": {}}
     for whose, id_, name in plain_rows(tx.execute(_names(tx.dialect), owners)):
         names[whose][id_] = name
-    set_names, creators = names["sets"], names["users"]
+    set_names, creators, job_ids = names["sets"], names["users"], names["jobs"]
     times = moments({row[7] for row in found})
     made = SetVersion.__new__
     values = {}
-    for id_, set_id, user, version, content, file_count, size, time, removed in found:
+    for id_, set_id, user, version, content, file_count, size, time, removed, job in found:
         name = set_names[set_id]
         values[id_] = value = made(SetVersion)
         # Ten thousand of these at once: by keyword they would take twice the time.
@@ -214,7 +217,7 @@ def nodes(tx: Transaction, ids: Collection[int]) -> dict[int, SetVersion]:
             creator=creators.get(user, GLOBAL_ADMIN),
             create_time=times[time],
             id=f"set:{name}:{version}",
-            job=None,
+            job=job_ids.get(job),
             removed=bool(removed),
         )
     return values

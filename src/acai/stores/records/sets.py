@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     CursorResult,
+    FromClause,
     Integer,
     LargeBinary,
     Select,
@@ -36,6 +37,7 @@ from acai.stores.records.creators import creator, with_creator
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine, this_project
 from acai.stores.records.tables import users
+from acai.stores.records.tables_jobs import jobs
 from acai.stores.records.tables_lake import file_versions, files, set_versions, sets
 
 _LOOKUP = 1000  # paths in one statement
@@ -57,6 +59,7 @@ class SetRow:
     creator: str
     created_at: datetime
     removed: bool
+    job: str | None = None  # that made it
 
     def value(self) -> SetVersion:
         return SetVersion(
@@ -68,6 +71,7 @@ class SetRow:
             creator=self.creator,
             create_time=self.created_at,
             id=f"set:{self.name}:{self.version}",
+            job=self.job,
             removed=self.removed,
         )
 
@@ -107,7 +111,14 @@ _COLUMNS = ("id", "version", "root", "content", "file_count", "size", "created_a
 def rows() -> Select[Any]:
     """Set versions with what a SetRow has; a condition on the project is still to be added."""
     own = [set_versions.c[name] for name in _COLUMNS]
-    return select(*own, sets.c.name, creator).select_from(with_creator(_joined, set_versions))
+    return select(*own, sets.c.name, creator, _made_by_job(set_versions)).select_from(
+        with_creator(_joined, set_versions)
+    )
+
+
+def _made_by_job(versions: FromClause) -> ColumnElement[str | None]:
+    found = select(jobs.c.public_id).where(mine(jobs), jobs.c.id == versions.c.job_id)
+    return found.correlate(versions).scalar_subquery().label("job")
 
 
 def described(picked: Select[Any]) -> Select[Any]:
@@ -121,11 +132,12 @@ def described(picked: Select[Any]) -> Select[Any]:
         sets, and_(sets.c.id == first.c.set_id, sets.c.project_id == first.c.project_id)
     ).outerjoin(users, and_(users.c.id == first.c.user_id, users.c.project_id == sets.c.project_id))
     own = [first.c[name] for name in _COLUMNS]
-    return select(*own, sets.c.name, creator).select_from(joined).where(mine(sets))
+    wanted = select(*own, sets.c.name, creator, _made_by_job(first))
+    return wanted.select_from(joined).where(mine(sets))
 
 
 def row_of(row: Sequence[Any]) -> SetRow:
-    id_, version, root, content, file_count, size, created_at, removed_at, name, made_by = row
+    id_, version, root, content, file_count, size, created_at, removed_at, name, made_by, job = row
     return SetRow(
         id=id_,
         name=name,
@@ -137,6 +149,7 @@ def row_of(row: Sequence[Any]) -> SetRow:
         creator=made_by,
         created_at=created_at,
         removed=removed_at is not None,
+        job=job,
     )
 
 
