@@ -196,12 +196,27 @@ def test_page_cache_is_not_memory_used(tmp_path: Path) -> None:
         assert inside.close()
 
 
-def test_the_peak_of_a_short_program_is_known(confinement: Confine, tmp_path: Path) -> None:
-    inside = confinement(memory=512 * MIB)
-    if inside.approximate:
-        pytest.skip("seen only if it lasts")
-    assert python(inside, "x = bytearray(100 * 2**20)", tmp_path).wait(timeout=60) == 0
-    assert 95 * MIB < inside.usage().peak_memory < 160 * MIB
+def test_the_peak_of_a_short_program_is_known(tmp_path: Path) -> None:
+    """In a process of its own, as an agent is: the kernel counts the largest child that a
+    process ever had, and the tests' own may have had larger ones."""
+    script = f"""
+    import pathlib, sys
+    from acai.agent.limits.choose import confine
+    inside = confine("test-{random_word(8)}.1", cpu=1.0, memory=512 * 2**20)
+    program = [sys.executable, "-c", "x = bytearray(100 * 2**20)"]
+    child = inside.spawn(program, cwd=pathlib.Path("."), env={{}})
+    assert child.wait(timeout=60) == 0
+    print(inside.usage().peak_memory)
+    assert inside.close()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 95 * MIB < int(done.stdout) < 160 * MIB
 
 
 def test_killing_reaches_children_that_left_the_session(

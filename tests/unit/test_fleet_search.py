@@ -88,8 +88,10 @@ class Watched:
         return seen
 
     def _affordable(self) -> bool:
-        left_s = self.goal.deadline_s - self.table.spent_s
-        left_cost = self.goal.budget - self.table.spent_cost
+        """With the margin that a search keeps: without it, a run may well break the limit."""
+        room = 1 + Settings().margin
+        left_s = (self.goal.deadline_s - self.table.spent_s) / room
+        left_cost = (self.goal.budget - self.table.spent_cost) / room
         return any(
             seen.completed and seen.time_s <= left_s and offer.cost_of(seen.time_s) <= left_cost
             for offer, seen in self.seen

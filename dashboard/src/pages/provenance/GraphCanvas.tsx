@@ -39,8 +39,6 @@ export function GraphCanvas(props: GraphCanvasProps) {
     const cy = cytoscape({
       ...fitted(points, width, height),
       container: box.current,
-      elements: elements(drawing, points),
-      layout: { name: "preset" },
       style: look(scheme === "dark", large),
       minZoom: 0.02,
       maxZoom: 3,
@@ -50,6 +48,8 @@ export function GraphCanvas(props: GraphCanvasProps) {
       textureOnViewport: large,
       pixelRatio: large ? 1 : "auto",
     });
+    // Added afterwards, with their places: as part of the options they would be laid out first.
+    cy.add(elements(drawing, points));
     if (large) nameWhatIsSeen(cy);
     cy.on("tap", "node", (event) => acts.current.onChoose(event.target.id()));
     cy.on("tap", (event) => {
