@@ -3,8 +3,8 @@
     python bench/provisioning/real_runs.py
 
 Reads what `measuring.py` measured: a PyTorch perceptron on MNIST under enforced limits, on the
-profiling grid (0.5 to 2 vCPU, 512 to 2048 MB, 1 to 3 epochs) and on test points that no model
-was fitted or chosen on (5, 10 and 20 epochs). Prints three tables and draws them into bench/out:
+profiling grid (0.5 to 2 vCPU, 512 to 2048 MB, 1 to 3 epochs) and on test points that no model is
+fitted to or chosen by (5, 10 and 20 epochs). Prints three tables and draws them into bench/out:
 
 1. errors and interval coverage on the test points, beside the plain log-linear model;
 2. adaptive profiling against the full grid, replayed over the measured runs;
