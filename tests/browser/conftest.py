@@ -26,7 +26,7 @@ _FLAGS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop must end before tests that have their own
 def chromium() -> Iterator[Any]:
     driving = pytest.importorskip("playwright.sync_api")
     binary = shutil.which("chromium")

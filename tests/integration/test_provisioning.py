@@ -114,7 +114,7 @@ def test_failures_end_a_template_with_the_first_error(client: Client) -> None:
 @pytest.mark.parametrize(
     ("command", "changes", "word"),
     [
-        ("x {}", {}, "{}"),
+        ("x {}", {}, "empty"),
         ("x {a:}", {}, "a"),
         ("x {n: 1,2}", {"budget": -1.0}, "budget"),
         ("x {n: 1,2}", {"cpus": [4000.0]}, "4000"),

@@ -125,8 +125,7 @@ class GroupConfinement:
         waited for. The kernel counts there what a child shared with us before its exec, and
         earlier children; where that is all, the program was a small one."""
         largest = _largest_child()
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        known = largest > max(own, self._largest_before)
+        known = largest > max(_own_peak(), self._largest_before)
         return min(largest if known else _SMALL, now.charged_peak)
 
     def signal_all(self, number: signal.Signals) -> None:
@@ -142,6 +141,15 @@ class GroupConfinement:
     def close(self) -> bool:
         self.usage()
         return end_group(self._group)
+
+
+def _own_peak() -> int:
+    """Of this process since its exec: what the kernel counts for it otherwise may be its
+    parent's, which it shared before."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _largest_child() -> int:
