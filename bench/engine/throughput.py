@@ -2,8 +2,9 @@
 
     python bench/engine/throughput.py [--jobs 1000] [--users 10] [--database URL]
 
-The limit is the same number of bare processes, two at a time. The shares are taken when half of
-the jobs have ended: then every user has jobs left, and the scheduler alone decided.
+The limit is the same number of bare processes, two at a time. Users submit one after the other;
+the shares are of the jobs that ended between the last submit and the first empty queue, while
+everybody waits and the scheduler alone decides.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ def resident(pid: int) -> int:
     return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
 
+def finished(client: Client) -> Counter[str]:
+    return Counter(job.creator for job in client.jobs(status=[JobState.FINISHED]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=1000)
@@ -63,16 +68,19 @@ def main() -> None:
                 order = [user for user in users for _ in range(given.jobs // given.users)]
                 list(pool.map(lambda user: user.submit(request), order))
             submitted = time.perf_counter() - began
+            before = finished(admin)
             shares: Counter[str] = Counter()
+            share = given.jobs // given.users
             while True:
                 state = admin.queue()
                 left = state.queued + state.active
-                if not shares and left <= given.jobs / 2:
-                    done = admin.jobs(status=[JobState.FINISHED])
-                    shares = Counter(job.creator for job in done)
+                if not shares:
+                    now = finished(admin)
+                    if max(now.values(), default=0) >= share - 2:
+                        shares = Counter({who: now[who] - before[who] for who in now})
                 if left == 0:
                     break
-                time.sleep(0.25)
+                time.sleep(0.25 if shares else 2.0)
             elapsed = time.perf_counter() - began
             ended = Counter(job.status.value for job in admin.jobs())
             memory = resident(server.process.pid)
@@ -87,7 +95,7 @@ def main() -> None:
     print(f"| limit: bare processes | {limit:.0f} | 1 |")
     print(f"| submitted | {given.jobs / submitted:.1f} | {given.jobs / submitted / limit:.3f} |")
     print(f"| from the first submit to the last end | {rate:.1f} | {rate / limit:.3f} |")
-    print(f"at half time users had {dict(sorted(shares.items()))}: within {worst:.0%} of even")
+    print(f"shares while all waited: {dict(sorted(shares.items()))}: within {worst:.0%} of even")
     print(f"memory of the server: {memory / 1e6:.0f} MB")
 
 
