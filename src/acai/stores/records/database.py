@@ -335,6 +335,7 @@ def open_database(url: str, *, connections: int = 16) -> Database:
         pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "application_name": "acai"},
     )
+    event.listen(engine, "connect", _configure_postgresql)
     return Database(engine)
 
 
@@ -372,6 +373,13 @@ def _configure_sqlite(raw: Any, _record: Any) -> None:
     cursor.execute("PRAGMA mmap_size=1073741824")
     cursor.execute("PRAGMA temp_store=MEMORY")
     cursor.close()
+
+
+def _configure_postgresql(raw: Any, _record: Any) -> None:
+    # It compiles a statement that it believes to be dear, for longer than ours take to run.
+    raw.autocommit = True
+    raw.execute("SET jit = off")
+    raw.autocommit = False
 
 
 def _matches(pattern: str, text: str | None) -> bool:
