@@ -45,7 +45,6 @@ class Digest(TypeDecorator[str]):
 Path = Text().with_variant(Text(collation="C"), "postgresql")
 Name = String(255).with_variant(String(255, collation="C"), "postgresql")
 SetName = String(128).with_variant(String(128, collation="C"), "postgresql")
-SetName = String(128).with_variant(String(128, collation="C"), "postgresql")
 # A directory's path in 16 bytes: a path may have 4,096 of them, and PostgreSQL indexes fewer.
 DirectoryKey = LargeBinary(16)
 
