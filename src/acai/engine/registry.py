@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -142,9 +143,7 @@ class Registry:
                     cached_from_id=earlier.cached_from_id or earlier.id,
                     exit_code=0,
                     cost=0.0,
-                    notes=records.with_note(
-                        row.notes, f"answered from {earlier.public_id}: output {ref}"
-                    ),
+                    notes=json.dumps([f"answered from {earlier.public_id}: output {ref}"]),
                 )
                 return True
         return False

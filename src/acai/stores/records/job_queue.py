@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select, update
 
 from acai.model.ids import ProjectId, UserId
-from acai.model.jobs import JobState
+from acai.model.jobs import ENDED, JobState
 from acai.stores.records.database import Transaction
 from acai.stores.records.tables import projects, tokens, users
 from acai.stores.records.tables_jobs import (
@@ -356,19 +356,12 @@ class OverRow:
 
 
 def unsettled(tx: Transaction, *, limit: int) -> list[OverRow]:
-    """Jobs that have ended, or wait for another attempt, with something left to tidy."""
+    """Jobs that have ended, with something left to tidy."""
     rows = tx.execute(
         select(jobs.c.id, jobs.c.public_id, jobs.c.project_id, jobs.c.status, jobs.c.attempt)
         .where(
             is_unsettled,
-            jobs.c.status.in_(
-                [
-                    JobState.FINISHED.value,
-                    JobState.FAILED.value,
-                    JobState.KILLED.value,
-                    JobState.LOST.value,
-                ]
-            ),
+            jobs.c.status.in_([state.value for state in ENDED]),
         )
         .order_by(jobs.c.id)
         .limit(limit)

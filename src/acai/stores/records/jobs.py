@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -388,12 +387,6 @@ def clear_attempt(tx: Transaction, job_id: int) -> None:
     tx.execute(
         job_output_meta.delete().where(mine(job_output_meta), job_output_meta.c.job_id == job_id)
     )
-
-
-def with_note(notes: str, *new: str) -> str:
-    """The JSON list of notes with these added, each once."""
-    known = json.loads(notes)
-    return json.dumps([*known, *(note for note in dict.fromkeys(new) if note not in known)])
 
 
 def _rows() -> Any:
