@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NewType
 
@@ -34,6 +35,7 @@ from sqlalchemy.exc import (
     DatabaseError,
     DataError,
     DBAPIError,
+    InvalidatePoolError,
     OperationalError,
     ProgrammingError,
 )
@@ -51,6 +53,7 @@ PLATFORM = PlatformWide("platform")  # a transaction outside any project; says s
 
 _CHECKED_LIMIT = 4096
 _SQLITE_PATIENCE = 30.0  # seconds to wait for another writer
+_TRUSTED_REST = 1.0  # seconds for which a resting connection is taken to be still there
 _COPY_FROM = 64  # rows from which COPY beats a multi-row INSERT
 
 
@@ -332,10 +335,11 @@ def open_database(url: str, *, connections: int = 16) -> Database:
         pool_size=connections,
         max_overflow=0,
         hide_parameters=True,
-        pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "application_name": "acai"},
     )
     event.listen(engine, "connect", _configure_postgresql)
+    event.listen(engine, "checkin", _note_rest)
+    event.listen(engine, "checkout", partial(_ask_whether_there, engine.dialect))
     return Database(engine)
 
 
@@ -380,6 +384,24 @@ def _configure_postgresql(raw: Any, _record: Any) -> None:
     raw.autocommit = True
     raw.execute("SET jit = off")
     raw.autocommit = False
+
+
+def _note_rest(_raw: Any, record: Any) -> None:
+    record.info["resting_since"] = time.monotonic()
+
+
+def _ask_whether_there(dialect: Any, raw: Any, record: Any, _fairy: Any) -> None:
+    """Ask a server whose connection has rested for a while whether it is still there.
+
+    Asking each time, as the pool would, makes every transaction a round trip longer.
+    """
+    since = record.info.get("resting_since")
+    if since is None or time.monotonic() - since < _TRUSTED_REST:
+        return
+    try:
+        dialect.do_ping(raw)
+    except dialect.loaded_dbapi.Error as error:
+        raise InvalidatePoolError() from error  # all others are as old: connect anew
 
 
 def _matches(pattern: str, text: str | None) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Double, Select, Text, and_, cast, delete, func, null, select, union_all
 
 from acai.model.metadata import EntityKind, MetadataValue, ValueType, value_type
 from acai.stores.records.among import among, given
@@ -160,45 +160,52 @@ def remove_tags(
 
 
 @cache
-def _columns_of(kind: EntityKind) -> Select[Any]:
-    return select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
-        mine(meta_columns), meta_columns.c.kind == KINDS[kind]
-    )
-
-
-@cache
-def _said(dialect: str) -> tuple[Select[Any], ...]:
-    """Statements for numbers, texts and tags: entity, column and value of each."""
-    wanted = [
-        (meta_numbers, meta_numbers.c.value),
-        (meta_texts, func.coalesce(meta_texts.c.whole, meta_texts.c.value)),
-        (meta_tags, meta_tags.c.value),
+def _said(kind: EntityKind, dialect: str) -> Select[Any]:
+    """Entity, key, type, and the value as a number or as a text: of numbers, texts and tags."""
+    no_number, no_text = cast(null(), Double), cast(null(), Text)
+    parts = [
+        (meta_numbers, meta_numbers.c.value, no_text),
+        (meta_texts, no_number, func.coalesce(meta_texts.c.whole, meta_texts.c.value)),
+        (meta_tags, no_number, meta_tags.c.value),
     ]
-    return tuple(
-        select(table.c.entity_id, table.c.column_id, value).where(among(dialect, table.c.entity_id))
-        for table, value in wanted
+    said = union_all(
+        *(
+            select(
+                table.c.entity_id,
+                table.c.column_id,
+                number.label("number"),
+                text.label("text"),
+            ).where(among(dialect, table.c.entity_id))
+            for table, number, text in parts
+        )
+    ).subquery("said")
+    # An outer join, for SQLite would begin an inner one with the columns and read all their
+    # rows. Columns of another kind, whose entities are numbered alike, come without a name.
+    named = said.outerjoin(
+        meta_columns,
+        and_(
+            meta_columns.c.id == said.c.column_id,
+            mine(meta_columns),
+            meta_columns.c.kind == KINDS[kind],
+        ),
     )
+    return select(
+        said.c.entity_id, meta_columns.c.name, meta_columns.c.type, said.c.number, said.c.text
+    ).select_from(named)
 
 
 def read(tx: Transaction, kind: EntityKind, entities: Sequence[int]) -> dict[int, Described]:
-    """What was said of each of these entities, in four statements for all of them."""
+    """What was said of each of these entities, in one statement for all of them."""
     values: dict[int, dict[str, MetadataValue]] = {entity: {} for entity in entities}
     tags: dict[int, set[str]] = {entity: set() for entity in entities}
-    # Looked up apart: joined, SQLite would begin with the columns and read all their rows.
-    # Columns of another kind, whose rows are numbered alike, are not among these.
-    named = {id_: (name, type_) for id_, name, type_ in plain_rows(tx.execute(_columns_of(kind)))}
-    ids = given(tx, entities)
-    numbers, texts, labels = (plain_rows(tx.execute(one, ids)) for one in _said(tx.dialect))
-    for entity, column, number in numbers:
-        if column in named:
-            name, type_ = named[column]
-            values[entity][name] = from_number(number, _TYPE_OF[type_])
-    for entity, column, text in texts:
-        if column in named:
-            values[entity][named[column][0]] = text
-    for entity, column, tag in labels:
-        if column in named:
-            tags[entity].add(tag)
+    found = plain_rows(tx.execute(_said(kind, tx.dialect), given(tx, entities)))
+    for entity, name, type_, number, text in found:
+        if type_ is None:
+            continue
+        if type_ == TAGS[1]:
+            tags[entity].add(text)
+        else:
+            values[entity][name] = text if number is None else from_number(number, _TYPE_OF[type_])
     return {
         entity: Described(values=dict(sorted(values[entity].items())), tags=frozenset(tags[entity]))
         for entity in entities

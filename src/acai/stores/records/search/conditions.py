@@ -121,11 +121,22 @@ def _own(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bo
     rows = words.probe(table_of(kind))
     bare = kind is not ValueType.TEXT or (_by_equality(node) and exact(node))
     probe: Select[Any] = select(literal_column("1")).where(
-        rows.c.entity_id == view.id,
+        _row_of(rows, view, words) if bare and is_equality(node) else rows.c.entity_id == view.id,
         rows.c.column_id == columns[kind],
         compare(node, rows.c.value if bare else text_of(rows), words.dialect),
     )
     return holds(probe)
+
+
+def _row_of(rows: FromClause, view: View, words: Vocabulary) -> ColumnElement[bool]:
+    """The row of this entity, if its value is known too.
+
+    PostgreSQL is to look it up by value and entity, where all that share the value lie close
+    together and stay in memory; with an equality it prefers the index by entity.
+    """
+    if words.dialect == "postgresql":
+        return rows.c.entity_id.between(view.id, view.id)
+    return rows.c.entity_id == view.id
 
 
 def _present(
@@ -287,6 +298,10 @@ def exact(node: ast.Predicate) -> bool:
             return False
         case _:
             return True
+
+
+def is_equality(node: ast.Condition) -> bool:
+    return isinstance(node, ast.Compare) and node.comparator is ast.Comparator.EQUAL
 
 
 def _by_equality(node: ast.Predicate) -> bool:

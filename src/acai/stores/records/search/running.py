@@ -17,16 +17,13 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Integer,
     Select,
     and_,
     case,
     func,
-    literal,
     literal_column,
     nulls_last,
     select,
-    union_all,
 )
 
 from acai.model.metadata import EntityKind, ValueType
@@ -41,6 +38,7 @@ from acai.stores.records.search.conditions import (
     exact,
     holds,
     indexed,
+    is_equality,
     said_only,
     table_of,
     text_of,
@@ -101,18 +99,21 @@ def find(
 
 def _run(search: _Search) -> list[int]:
     starts = list(_starts(search))
-    counts = _count(search.tx, [rows for _, rows in starts], _FEW)
+    sources = [rows for _, rows in starts]
+    way = _way(search)
+    counts, end = _survey(search, sources, _FEW, way)
     if counts and min(counts) < _FEW:
         return _drive(search, *starts[counts.index(min(counts))])
-    walked = _walk(search, _STEPS[0], None)
-    if walked is not None:
-        return walked
-    sieve = _sieve(search, starts)
-    walked = _walk(search, _STEPS[1] if sieve is None else _SIEVED_STEP, sieve)
-    if walked is not None:
-        return walked
+    if way is not None:
+        walked = _walk(search, way, end, None)
+        if walked is None:
+            sieve = _sieve(search, starts)
+            step = _STEPS[1] if sieve is None else _SIEVED_STEP
+            walked = _walk(search, way, _survey(search, [], 0, way, step)[1], sieve)
+        if walked is not None:
+            return walked
     if starts:
-        counts = _count(search.tx, [rows for _, rows in starts], _MANY)
+        counts, _ = _survey(search, sources, _MANY)
         if min(counts) < _MANY:
             return _drive(search, *starts[counts.index(min(counts))])
     return _scan(search)
@@ -137,27 +138,46 @@ def _sieve(
         if isinstance(one, ast.Between)
         or (isinstance(one, ast.Compare) and one.comparator is ast.Comparator.EQUAL)
     ]
-    counts = _count(search.tx, likely, _SIEVE)
+    counts, _ = _survey(search, likely, _SIEVE)
     if counts and min(counts) < _SIEVE:
         return likely[counts.index(min(counts))]
     return None
 
 
-def _count(tx: Transaction, sources: Sequence[Select[Any]], most: int) -> list[int]:
-    """How many rows each source has, counting no further than `most`."""
-    if not sources:
-        return []
-    parts = [
-        select(
-            literal(number, Integer()).label("number"),
-            select(func.count()).select_from(rows.limit(most).subquery()).scalar_subquery(),
-        )
-        for number, rows in enumerate(sources)
+@dataclass(frozen=True, kw_only=True)
+class _Way:
+    """An index that lists entities in the query's order."""
+
+    value: ColumnElement[Any]
+    entity: ColumnElement[Any]
+    conditions: tuple[ColumnElement[bool], ...]
+    descending: bool
+
+    @property
+    def order(self) -> ColumnElement[Any]:
+        return self.value.desc() if self.descending else self.value.asc()
+
+
+def _survey(
+    search: _Search,
+    sources: Sequence[Select[Any]],
+    most: int,
+    way: _Way | None = None,
+    step: int = _STEPS[0],
+) -> tuple[list[int], Any]:
+    """How many rows each source has, counting no further than `most`; and the value that ends
+    the first `step` entries of the way, or None if there are fewer."""
+    asked: list[Any] = [
+        select(func.count()).select_from(rows.limit(most).subquery()).scalar_subquery()
+        for rows in sources
     ]
-    statement: Any = union_all(*parts) if len(parts) > 1 else parts[0]
-    rows: Any = tx.execute(statement).all()
-    found = {row[0]: row[1] for row in rows}
-    return [int(found[number]) for number in range(len(sources))]
+    if way is not None:
+        end = select(way.value).where(*way.conditions).order_by(way.order)
+        asked.append(end.offset(step - 1).limit(1).scalar_subquery())
+    if not asked:
+        return [], None
+    found = list(search.tx.execute(select(*asked)).one())
+    return found[: len(sources)], found[-1] if way is not None else None
 
 
 def _drive(search: _Search, by: ast.Predicate, rows: Select[Any]) -> list[int]:
@@ -165,6 +185,7 @@ def _drive(search: _Search, by: ast.Predicate, rows: Select[Any]) -> list[int]:
     start = rows.limit(10 * _MANY).subquery()
     found = replace(search.view, id=start.c.entity_id, age=start.c.entity_id)
     statement = select(start.c.entity_id)
+    ordering = _ordering(search, found)
     if any(sort.key.name in search.view.keys for sort in search.order):
         # The order is by the entity's own row, so that this has to be at hand.
         joined = (
@@ -174,13 +195,16 @@ def _drive(search: _Search, by: ast.Predicate, rows: Select[Any]) -> list[int]:
         )
         checks = _checks(search, search.view)
         statement = statement.select_from(joined).where(*search.view.conditions, *checks)
+        statement = statement.order_by(*ordering)
     else:
-        statement = statement.where(*_passing(search, found, but=by if exact(by) else None))
+        # The entities' own rows are read last, in order, until there are enough.
+        said, own = _parted(search, but=by if exact(by) else None)
+        checks = [condition(one, found, search.words) for one in said]
+        sorted_ = statement.where(*checks).order_by(*ordering).limit(10 * _MANY).subquery()
+        entities = replace(search.view, id=sorted_.c.entity_id)
+        statement = select(sorted_.c.entity_id).where(_own(search, entities, own))
     return [
-        row[0]
-        for row in search.tx.execute(
-            statement.order_by(*_ordering(search, found)).limit(search.limit).offset(search.offset)
-        )
+        row[0] for row in search.tx.execute(statement.limit(search.limit).offset(search.offset))
     ]
 
 
@@ -196,12 +220,14 @@ def _scan(search: _Search) -> list[int]:
     return [row[0] for row in search.tx.execute(statement)]
 
 
-def _walk(search: _Search, step: int, sieve: Select[Any] | None) -> list[int] | None:
-    """The answer by going along the ordering index, or None if it takes more than `step`."""
-    if search.offset + search.limit > step:
+def _way(search: _Search) -> _Way | None:
+    if search.offset + search.limit > _STEPS[0]:
         return None
-    if not search.order:
-        return _walk_newest(search, step)
+    if not search.order:  # newest first is the order of row ids, which every table has
+        row = search.view.row
+        return _Way(
+            value=row.c.id, entity=row.c.id, conditions=search.view.conditions[:1], descending=True
+        )
     sort = search.order[0]
     columns = search.words.columns[search.view.kind].get(sort.key.name, {})
     if (
@@ -214,34 +240,44 @@ def _walk(search: _Search, step: int, sieve: Select[Any] | None) -> list[int] | 
         return None
     kind, column = next(iter(columns.items()))
     rows = table_of(kind)
-    way = rows.c.value.desc() if sort.descending else rows.c.value.asc()
-    own = [rows.c.column_id == column]
+    conditions = [rows.c.column_id == column]
     for one in search.conjuncts:
         if getattr(one, "subject", None) == sort.key and not isinstance(one, ast.Has):
             same = indexed(one, search.view, search.words)  # type: ignore[arg-type]
             if same is not None:
                 assert same.whereclause is not None
-                own.append(same.whereclause)
+                conditions.append(same.whereclause)
+    return _Way(
+        value=rows.c.value,
+        entity=rows.c.entity_id,
+        conditions=tuple(conditions),
+        descending=sort.descending,
+    )
+
+
+def _walk(search: _Search, way: _Way, end: Any, sieve: Select[Any] | None) -> list[int] | None:
+    """The answer by going along the way, or None if that leads beyond `end`."""
+    if end is None and search.order and search.required is None:
+        return None  # the whole index is short of a step; those without the key may follow
     # The end is a bound on the key and not a LIMIT inside: the walk stops as soon as it can.
     # Ascending, equal values come newest last in the index: what shares the last value seen
     # may have a newer sibling beyond, so it does not count.
-    end = search.tx.execute(
-        select(rows.c.value).where(and_(*own)).order_by(way).offset(step - 1).limit(1)
-    ).scalar()
-    if end is None and search.required is None:
-        return None  # the whole index is short of a step; those without the key may follow
-    if end is not None:
-        own.append(rows.c.value > end if sort.descending else rows.c.value < end)
-    if sieve is not None:
-        own.append(_through(search.tx, rows.c.entity_id, sieve))
-    walked = replace(search.view, id=rows.c.entity_id)
-    statement = (
-        select(rows.c.entity_id)
-        .where(*own, *_passing(search, walked))
-        .order_by(way, rows.c.entity_id.desc())
-        .limit(search.limit)
-        .offset(search.offset)
-    )
+    bounds = [] if end is None else [way.value > end if way.descending else way.value < end]
+    if search.order:
+        if sieve is not None:
+            bounds.append(_through(search.tx, way.entity, sieve))
+        statement = select(way.entity).where(
+            *way.conditions, *bounds, *_passing(search, replace(search.view, id=way.entity))
+        )
+        statement = statement.order_by(way.order, way.entity.desc())
+    else:
+        statement = (
+            select(search.view.id)
+            .select_from(search.view.source)
+            .where(*search.view.conditions, *_checks(search, search.view), *bounds)
+            .order_by(search.view.age.desc())
+        )
+    statement = statement.limit(search.limit).offset(search.offset)
     found = [row[0] for row in search.tx.execute(statement)]
     return found if len(found) == search.limit or end is None else None
 
@@ -255,55 +291,44 @@ def _through(tx: Transaction, entity: Any, sieve: Select[Any]) -> ColumnElement[
     return through
 
 
-def _walk_newest(search: _Search, step: int) -> list[int] | None:
-    """Newest first is the order of row ids, which every table has."""
-    row = search.view.row
-    bare = select(row.c.id).where(search.view.conditions[0]).order_by(row.c.id.desc())
-    end = search.tx.execute(bare.offset(step).limit(1)).scalar()
-    statement = (
-        select(search.view.id)
-        .select_from(search.view.source)
-        .where(*search.view.conditions, *_checks(search, search.view))
-        .order_by(search.view.age.desc())
-        .limit(search.limit)
-        .offset(search.offset)
-    )
-    if end is not None:
-        statement = statement.where(search.view.id > end)
-    found = [line[0] for line in search.tx.execute(statement)]
-    return found if len(found) == search.limit or end is None else None
-
-
 def _checks(search: _Search, entities: View) -> list[ColumnElement[bool]]:
     return [condition(one, entities, search.words) for one in search.conjuncts]
 
 
-def _passing(
-    search: _Search, found: View, but: ast.Condition | None = None
-) -> list[ColumnElement[bool]]:
-    """All conditions, for entities of which only the id is at hand, except the one that they
-    were found by.
+def _passing(search: _Search, found: View) -> list[ColumnElement[bool]]:
+    """All conditions, for entities of which only the id is at hand.
 
     What was said of them is asked first; their own rows are read for what passes, by a subquery
     and not a join: beside the cost of the other conditions PostgreSQL holds all joins alike, and
     takes to reading the whole table.
     """
+    said, own = _parted(search)
+    if not said:
+        return [_own(search, found, own)]
+    # In a CASE, for PostgreSQL asks in the order of its own guesses otherwise.
+    first = and_(*(condition(one, found, search.words) for one in said))
+    return [case((first, _own(search, found, own)), else_=NEVER)]
+
+
+def _parted(
+    search: _Search, but: ast.Condition | None = None
+) -> tuple[list[ast.Condition], list[ast.Condition]]:
+    """The conditions on what was said, the cheapest first, and those on the entity's own row."""
     said: list[ast.Condition] = []
     own: list[ast.Condition] = []
     for one in search.conjuncts:
         if one is not but:
             (said if said_only(one, search.view) else own).append(one)
-    entity: Select[Any] = (
+    return sorted(said, key=lambda one: not is_equality(one)), own
+
+
+def _own(search: _Search, found: View, own: Sequence[ast.Condition]) -> ColumnElement[bool]:
+    return holds(
         select(literal_column("1"))
         .select_from(search.view.source)
         .where(search.view.id == found.id, *search.view.conditions)
         .where(*(condition(one, search.view, search.words) for one in own))
     )
-    if not said:
-        return [holds(entity)]
-    # In a CASE, for PostgreSQL asks in the order of its own guesses otherwise.
-    first = and_(*(condition(one, found, search.words) for one in said))
-    return [case((first, holds(entity)), else_=NEVER)]
 
 
 def _ordering(search: _Search, entities: View) -> list[ColumnElement[Any]]:
