@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Double, Select, Text, and_, cast, delete, func, null, select, union_all
+from sqlalchemy import (
+    Double,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    null,
+    select,
+    union_all,
+)
 
 from acai.model.metadata import EntityKind, MetadataValue, ValueType, value_type
 from acai.stores.records.among import among, given
@@ -46,15 +58,23 @@ class Described:
 
 def columns(tx: Transaction, kind: EntityKind, names: Iterable[str] | None = None) -> Columns:
     """The columns of these keys, or of all; a key may have one for each type."""
+    given = None if names is None else {"names": sorted(set(names))}
+    found: dict[str, dict[ValueType, int]] = {}
+    for id_, name, type_ in plain_rows(
+        tx.execute(_columns_of(kind, some=names is not None), given)
+    ):
+        found.setdefault(name, {})[_TYPE_OF[type_]] = id_
+    return found
+
+
+@cache
+def _columns_of(kind: EntityKind, *, some: bool) -> Select[Any]:
     statement = select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
         mine(meta_columns), meta_columns.c.kind == KINDS[kind], meta_columns.c.type != TAGS[1]
     )
-    if names is not None:
-        statement = statement.where(meta_columns.c.name.in_(sorted(set(names))))
-    found: dict[str, dict[ValueType, int]] = {}
-    for row in tx.execute(statement):
-        found.setdefault(row.name, {})[_TYPE_OF[row.type]] = row.id
-    return found
+    if some:
+        return statement.where(meta_columns.c.name.in_(bindparam("names", expanding=True)))
+    return statement
 
 
 def tag_column(tx: Transaction, kind: EntityKind) -> int | None:

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     FromClause,
     Select,
-    String,
     Table,
     and_,
     func,
-    literal,
     literal_column,
     not_,
     or_,
@@ -32,10 +29,10 @@ from sqlalchemy import (
 
 from acai.model.metadata import EntityKind, ValueType
 from acai.model.query import ast, postgres_pattern
-from acai.stores.records.metadata import Columns, as_number
+from acai.stores.records.metadata import Columns
 from acai.stores.records.search.entities import Expression, View, related
-from acai.stores.records.tables import to_microseconds
-from acai.stores.records.tables_meta import INDEXED_TEXT, meta_numbers, meta_tags, meta_texts
+from acai.stores.records.search.shapes import as_beginning, as_own, as_stored, slot_of
+from acai.stores.records.tables_meta import meta_numbers, meta_tags, meta_texts
 
 # Spelled out: SQLAlchemy would let false() swallow the project's own condition beside it.
 NEVER: ColumnElement[bool] = literal_column("0") == literal_column("1")
@@ -46,6 +43,12 @@ _COMPARE: dict[ast.Comparator, Callable[[Any, Any], Any]] = {
     ast.Comparator.LESS_OR_EQUAL: operator.le,
     ast.Comparator.GREATER: operator.gt,
     ast.Comparator.GREATER_OR_EQUAL: operator.ge,
+}
+
+
+_WIDER = {
+    ast.Comparator.LESS: ast.Comparator.LESS_OR_EQUAL,
+    ast.Comparator.GREATER: ast.Comparator.GREATER_OR_EQUAL,
 }
 
 
@@ -66,18 +69,6 @@ class Vocabulary:
 @lru_cache(maxsize=256)  # making its columns takes longer than the rest of a condition
 def _named(table: Table, number: int) -> FromClause:
     return table.alias(f"probe_{number}")
-
-
-def value_type_of(value: ast.Literal) -> ValueType:
-    match value:
-        case ast.Number():
-            return ValueType.NUMBER
-        case ast.Text():
-            return ValueType.TEXT
-        case ast.Boolean():
-            return ValueType.BOOLEAN
-        case _:
-            return ValueType.TIME
 
 
 def condition(node: ast.Condition, view: View, words: Vocabulary) -> ColumnElement[bool]:
@@ -111,7 +102,7 @@ def _own(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bo
         present: ColumnElement[bool] = value.is_not(None)
         if isinstance(node, ast.Has):
             return present
-        return and_(present, compare(node, value, words.dialect, stored=False))
+        return and_(present, compare(node, value, words.dialect, as_own))
     columns = words.columns[view.kind].get(name, {})
     if isinstance(node, ast.Has):
         return or_(NEVER, *(_present(words, kind, i, view.id) for kind, i in columns.items()))
@@ -167,10 +158,10 @@ def _tags(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[b
 
 def _positive(node: ast.Predicate, value: Expression, dialect: str) -> ColumnElement[bool]:
     match node:
-        case ast.Compare(value=ast.Text(value=text)):
-            return value == text
+        case ast.Compare(value=against):
+            return value == as_stored(against)
         case ast.In(values=values):
-            return value.in_([bound(one, stored=True) for one in values])
+            return value.in_([as_stored(one) for one in values])
         case ast.Matches(pattern=pattern):
             return _regular(value, pattern.value, dialect)
         case _:
@@ -178,41 +169,27 @@ def _positive(node: ast.Predicate, value: Expression, dialect: str) -> ColumnEle
 
 
 def compare(
-    node: ast.Predicate, value: Expression, dialect: str, *, stored: bool = True
+    node: ast.Predicate,
+    value: Expression,
+    dialect: str,
+    form: Callable[[ast.Literal], Expression] = as_stored,
 ) -> ColumnElement[bool]:
     """What a predicate says of a value that is there and of the right type."""
     match node:
         case ast.Compare(comparator=comparator, value=against):
-            result: ColumnElement[bool] = _COMPARE[comparator](value, bound(against, stored=stored))
+            result: ColumnElement[bool] = _COMPARE[comparator](value, form(against))
             return result
         case ast.Between(low=low, high=high, negated=negated):
-            within = value.between(bound(low, stored=stored), bound(high, stored=stored))
+            within = value.between(form(low), form(high))
             return not_(within) if negated else within
         case ast.In(values=values, negated=negated):
-            among = value.in_([bound(one, stored=stored) for one in values])
+            among = value.in_([form(one) for one in values])
             return not_(among) if negated else among
         case ast.Matches(pattern=pattern, negated=negated):
             found = _regular(value, pattern.value, dialect)
             return not_(found) if negated else found
         case _:
             raise AssertionError(f"not a comparison: {node}")
-
-
-def bound(value: ast.Literal, *, stored: bool) -> Any:
-    """A literal as a parameter, in the form that the table (`stored`) or the column has."""
-    match value:
-        case ast.Text(value=text):
-            return literal(text, String())
-        case ast.Number(value=number):
-            return float(number) if stored else number
-        case ast.Boolean(value=flag):
-            return 1.0 if flag else 0.0
-        case ast.Instant(value=moment):
-            if stored:
-                return as_number(moment)
-            return literal(to_microseconds(moment), BigInteger())
-        case _:
-            raise AssertionError(f"a relative literal was not resolved: {value}")
 
 
 def _regular(value: Expression, pattern: str, dialect: str) -> ColumnElement[bool]:
@@ -224,11 +201,11 @@ def _regular(value: Expression, pattern: str, dialect: str) -> ColumnElement[boo
 def _type_of(node: ast.Predicate) -> ValueType:
     match node:
         case ast.Compare(value=value):
-            return value_type_of(value)
+            return slot_of(value).type
         case ast.Between(low=low):
-            return value_type_of(low)
+            return slot_of(low).type
         case ast.In(values=values):
-            return value_type_of(values[0])
+            return slot_of(values[0]).type
         case _:
             return ValueType.TEXT
 
@@ -282,22 +259,22 @@ def indexed(node: ast.Predicate, view: View, words: Vocabulary) -> Select[Any] |
     if kind not in columns:
         return None
     table = table_of(kind)
-    where = compare(_shortened(node), table.c.value, words.dialect)
+    where = compare(_widened(node), table.c.value, words.dialect, as_beginning)
     return select(table.c.entity_id).where(table.c.column_id == columns[kind], where)
 
 
 def exact(node: ast.Predicate) -> bool:
     """Whether `indexed` names no entity too many: a text that the index holds whole is equal to
     no longer one."""
+    if _type_of(node) is not ValueType.TEXT:
+        return True
     match node:
-        case ast.Compare(value=ast.Text(value=text), comparator=comparator):
-            return comparator is ast.Comparator.EQUAL and len(text) < INDEXED_TEXT
+        case ast.Compare(comparator=comparator, value=value):
+            return comparator is ast.Comparator.EQUAL and slot_of(value).short
         case ast.In(values=values):
-            return all(not isinstance(v, ast.Text) or len(v.value) < INDEXED_TEXT for v in values)
-        case ast.Between(low=ast.Text()):
-            return False
+            return all(slot_of(one).short for one in values)
         case _:
-            return True
+            return not isinstance(node, ast.Between)
 
 
 def is_equality(node: ast.Condition) -> bool:
@@ -318,24 +295,8 @@ def _positive_range(node: ast.Predicate) -> bool:
             return False
 
 
-def _shortened(node: ast.Predicate) -> ast.Predicate:
-    """The predicate on the indexed beginning of a text: true wherever the whole is."""
-    match node:
-        case ast.Compare(subject=subject, comparator=comparator, value=ast.Text(value=text)):
-            wider = {
-                ast.Comparator.LESS: ast.Comparator.LESS_OR_EQUAL,
-                ast.Comparator.GREATER: ast.Comparator.GREATER_OR_EQUAL,
-            }.get(comparator, comparator)
-            return ast.Compare(subject=subject, comparator=wider, value=_cut(ast.Text(value=text)))
-        case ast.Between(subject=subject, low=ast.Text() as low, high=ast.Text() as high):
-            return ast.Between(subject=subject, low=_cut(low), high=_cut(high))
-        case ast.In(subject=subject, values=values):
-            return ast.In(subject=subject, values=tuple(_cut(one) for one in values))
-        case _:
-            return node
-
-
-def _cut(value: ast.Literal) -> ast.Literal:
-    if isinstance(value, ast.Text) and len(value.value) > INDEXED_TEXT:
-        return ast.Text(value=value.value[:INDEXED_TEXT])
-    return value
+def _widened(node: ast.Predicate) -> ast.Predicate:
+    """The predicate for the indexed beginning of a text: true wherever that of the whole is."""
+    if isinstance(node, ast.Compare) and _type_of(node) is ValueType.TEXT:
+        return replace(node, comparator=_WIDER.get(node.comparator, node.comparator))
+    return node
