@@ -55,6 +55,6 @@ def test_one_that_ended_just_now_is_told_and_replaced(
     monkeypatch.setattr(records, "_TRUSTED_REST", 60.0)
     assert ask(pooled) == 7
     end_connections(postgres_url)
-    with pytest.raises(Unavailable, match="try again|does not answer"):
+    with pytest.raises(Unavailable, match=r"try again|does not answer"):
         ask(pooled)
     assert ask(pooled) == 7
