@@ -38,7 +38,11 @@ const variantColorResolver: VariantColorsResolver = (input) => {
 export const cssVariablesResolver: CSSVariablesResolver = () => ({
   variables: {},
   light: { "--mantine-color-dimmed": "#5c5566", "--mantine-color-placeholder": "#6f6878" },
-  dark: { "--mantine-color-dimmed": "#b3adbd", "--mantine-color-placeholder": "#9a94a5" },
+  dark: {
+    "--mantine-color-dimmed": "#b3adbd",
+    "--mantine-color-placeholder": "#9a94a5",
+    "--mantine-color-anchor": "#c4a1e6",
+  },
 });
 
 export const theme = createTheme({

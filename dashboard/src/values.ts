@@ -1,6 +1,6 @@
 /** Values of metadata: how they travel, how they are shown, and how a person writes them. */
 
-export type MetadataValue = string | number | boolean | { $time: string };
+type MetadataValue = string | number | boolean | { $time: string };
 
 const NUMBER = /^[+-]?(?:(?:0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$/;
 const TIME =

@@ -19,6 +19,7 @@ from acai.client.transport import HttpTransport
 from acai.model.errors import AcaiError
 from acai.model.quantities import format_size
 from acai.settings import Settings
+from acai.stores.objects.browsers import lets_in
 from acai.stores.objects.opening import open_store
 from acai.stores.records.database import open_database, sqlite_file, translated
 from acai.stores.records.migrate import HEAD, revision
@@ -148,8 +149,17 @@ def _objects(settings: Settings) -> Finding:
             remedy="the first `acai up` makes it",
         )
     started = time.perf_counter()
-    open_store(settings.storage_url, sign_secret=b"doctor").check()
+    store = open_store(settings.storage_url, sign_secret=b"doctor")
+    store.check()
     spent = (time.perf_counter() - started) * 1000
+    origin = settings.public_url or f"http://{settings.host}:{settings.port}"
+    if not lets_in(store, origin):
+        return Finding(
+            name="objects",
+            health=Health.WARNING,
+            found=f"{place} answers, but refuses the dashboard's previews and uploads",
+            remedy=f"allow {origin} in its CORS rules: docs/deployment.md, Object stores",
+        )
     return Finding(
         name="objects",
         health=Health.OK,

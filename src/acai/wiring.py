@@ -18,7 +18,7 @@ from sqlalchemy import text
 from acai.api.app import build_app
 from acai.api.services import Services
 from acai.engine.changes import Changes
-from acai.engine.hints import Hints, job_topic, project_topic
+from acai.engine.hints import Hints, job_topic, news_topic, project_topic
 from acai.engine.logs import Logs
 from acai.engine.loop import Bell, Duty, Loop
 from acai.engine.monitor import Monitor
@@ -38,8 +38,10 @@ from acai.lake.sets import Sets
 from acai.lake.specs import Specs
 from acai.lake.sweeper import Sweeper
 from acai.lake.uploads import UploadRules, Uploads
+from acai.lake.vocabulary import Vocabulary
 from acai.launchers.base import Launcher
 from acai.launchers.local import LocalLauncher
+from acai.model.changes import Tell
 from acai.model.errors import InvalidInput, InvalidSetting
 from acai.model.files import SharedDirectory
 from acai.model.ids import ProjectId
@@ -115,24 +117,18 @@ def build(settings: Settings) -> Platform:
     migrate(database)
     identity = Identity(database, failure_limit=settings.auth_failures)
     objects = open_store(settings.storage_url, sign_secret=identity.platform_secret("signing"))
+    hints = Hints(database)
+
+    def tell(project: ProjectId, word: str) -> None:
+        hints.note(news_topic(project), word)
 
     def database_answers() -> None:
         with database.read(PLATFORM) as tx:
             tx.execute(text("SELECT 1"))
 
-    lifetime = timedelta(seconds=settings.upload_lifetime)
-    url_lifetime = timedelta(seconds=settings.url_lifetime)
-    rules = UploadRules(lifetime=lifetime, url_lifetime=url_lifetime)
-    sweeper = Sweeper(
-        database, objects, lifetime=lifetime, url_lifetime=url_lifetime, clock=utc_now
-    )
-    files = Files(database, objects, url_lifetime)
-    specs = Specs(database, files)
-    sets = Sets(database, specs, utc_now)
-    uploads = Uploads(database, objects, rules, utc_now, _shared_directory(objects))
-    data = JobData(database, specs, sets, uploads, utc_now)
+    lake = _lake(settings, database, objects, tell)
     prices = _prices(settings.prices)
-    engine = _engine(settings, database, objects, data, prices)
+    engine = _engine(settings, database, objects, lake.data, prices, hints, tell)
     profile_bell = Bell()
 
     @cache
@@ -143,7 +139,7 @@ def build(settings: Settings) -> Platform:
             database,
             engine.registry,
             prices,
-            pin=data.pin,
+            pin=lake.data.pin,
             clock=utc_now,
             wake=profile_bell.ring,
         )
@@ -153,14 +149,15 @@ def build(settings: Settings) -> Platform:
         identity=identity,
         sessions=Sessions(identity.platform_secret("session"), utc_now),
         objects=objects,
-        uploads=uploads,
-        files=files,
-        specs=specs,
-        sets=sets,
-        provenance=Provenance(database, files),
-        metadata=Metadata(database, files, specs),
+        uploads=lake.uploads,
+        files=lake.files,
+        specs=lake.specs,
+        sets=lake.sets,
+        provenance=Provenance(database, lake.files),
+        metadata=Metadata(database, lake.files, lake.specs, tell),
         search=Search(database, utc_now),
-        hints=engine.hints,
+        vocabulary=Vocabulary(database),
+        hints=hints,
         registry=engine.registry,
         reports=engine.reports,
         logs=engine.logs,
@@ -168,21 +165,17 @@ def build(settings: Settings) -> Platform:
         provisioning=provisioning,
         checks={"database": database_answers, "objects": objects.check},
     )
+    profiling = _profiling(database, engine.registry, prices, identity)
     return Platform(
         settings=settings,
         database=database,
         objects=objects,
         services=services,
         duties=(
-            Duty(name="sweep", interval=settings.sweep_interval, act=_swept(sweeper, sets)),
+            Duty(name="sweep", interval=settings.sweep_interval, act=lake.sweep),
             Duty(name="schedule", interval=1.0, act=engine.scheduler.act, bell=engine.queue_bell),
             Duty(name="monitor", interval=2.0, act=engine.monitor.act),
-            Duty(
-                name="profile",
-                interval=1.0,
-                act=_profiling(database, engine.registry, prices, identity),
-                bell=profile_bell,
-            ),
+            Duty(name="profile", interval=1.0, act=profiling, bell=profile_bell),
         ),
         launcher=engine.launcher,
         address=engine.address,
@@ -190,9 +183,42 @@ def build(settings: Settings) -> Platform:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Lake:
+    files: Files
+    specs: Specs
+    sets: Sets
+    uploads: Uploads
+    data: JobData
+    sweeper: Sweeper
+
+    def sweep(self) -> None:
+        self.sweeper.sweep()
+        self.sets.sweep()
+
+
+def _lake(settings: Settings, database: Database, objects: SigningStore, tell: Tell) -> _Lake:
+    lifetime = timedelta(seconds=settings.upload_lifetime)
+    url_lifetime = timedelta(seconds=settings.url_lifetime)
+    rules = UploadRules(lifetime=lifetime, url_lifetime=url_lifetime)
+    files = Files(database, objects, url_lifetime, tell)
+    specs = Specs(database, files)
+    sets = Sets(database, specs, utc_now, tell)
+    uploads = Uploads(database, objects, rules, utc_now, _shared_directory(objects), tell)
+    return _Lake(
+        files=files,
+        specs=specs,
+        sets=sets,
+        uploads=uploads,
+        data=JobData(database, specs, sets, uploads, utc_now, tell),
+        sweeper=Sweeper(
+            database, objects, lifetime=lifetime, url_lifetime=url_lifetime, clock=utc_now
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Engine:
     launcher: Launcher
-    hints: Hints
     registry: Registry
     scheduler: Scheduler
     monitor: Monitor
@@ -203,10 +229,15 @@ class _Engine:
 
 
 def _engine(
-    settings: Settings, database: Database, objects: SigningStore, data: JobData, prices: Prices
+    settings: Settings,
+    database: Database,
+    objects: SigningStore,
+    data: JobData,
+    prices: Prices,
+    hints: Hints,
+    tell: Tell,
 ) -> _Engine:
     launcher = _launcher(settings)
-    hints = Hints(database)
     queue_bell, address = Bell(), Address()
     logs = Logs(database, objects, hints, utc_now)
 
@@ -219,7 +250,6 @@ def _engine(
 
     return _Engine(
         launcher=launcher,
-        hints=hints,
         registry=Registry(
             database,
             data,
@@ -256,6 +286,7 @@ def _engine(
             heartbeat=_HEARTBEAT,
             clock=utc_now,
             changed=changed,
+            tell=tell,
             wake=queue_bell.ring,
         ),
         logs=logs,
@@ -325,11 +356,3 @@ def _shared_directory(store: SigningStore) -> SharedDirectory | None:
         return None
     grant = store.grant()
     return SharedDirectory(root=grant.root, word=grant.word)
-
-
-def _swept(sweeper: Sweeper, sets: Sets) -> Callable[[], None]:
-    def act() -> None:
-        sweeper.sweep()
-        sets.sweep()
-
-    return act

@@ -12,18 +12,9 @@ import pytest
 import acai
 from acai.client.client import Client
 from servers.acai_up import RunningServer, acai_up
-from servers.browsing import Watched, token_of, watched
+from servers.browsing import FLAGS, Watched, token_of, watched
 
 _BUILT = Path(acai.__file__).parent / "dashboard_files" / "index.html"
-_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")  # its event loop must end before tests that have their own
@@ -35,7 +26,7 @@ def chromium() -> Iterator[Any]:
     if not _BUILT.exists():
         pytest.fail("the dashboard is not built; run `make dashboard`")
     with driving.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=binary, args=_FLAGS)
+        browser = driver.chromium.launch(executable_path=binary, args=FLAGS)
         yield browser
         browser.close()
 

@@ -44,11 +44,22 @@ def sweep(lake: Client, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [job.id for job in jobs]
 
 
-def test_submit_and_watch_it_to_the_end(user: Watched) -> None:
+def test_submit_and_watch_it_to_the_end(user: Watched, lake: Client, tmp_path: Path) -> None:
     page = user.page
+    code = tmp_path / "src"
+    for name, text in {
+        "train.py": TRAIN,
+        "lib/a b@1.py": "",
+        ".acaiignore": "*.csv",
+        "data.csv": "",
+        "__pycache__/train.pyc": "",
+    }.items():
+        (code / name).parent.mkdir(parents=True, exist_ok=True)
+        (code / name).write_text(text)
     user.open("/submit")
     page.get_by_label("Command").fill("python train.py {epochs} {lr}")
-    page.get_by_label("Code").fill("/code/@code")
+    page.get_by_label("Folder to send").set_input_files(code)
+    page.get_by_text("src: 2 files").wait_for()
     page.get_by_label("Arguments").fill("epochs=12\nlr=0.2")
     page.get_by_label("Name", exact=True).fill("from-the-page")
     page.get_by_label("CPU").fill("0.5")
@@ -58,12 +69,17 @@ def test_submit_and_watch_it_to_the_end(user: Watched) -> None:
     assert page.get_by_role("button", name="Kill").count() == 1
     page.get_by_role("tab", name="Curves").click()
     page.get_by_role("img", name="Curve of loss").wait_for()
+    page.get_by_role("tab", name="CPU and memory").click()
+    with page.expect_request(re.compile(r"/usage\?after=")):  # the server said that there is more
+        page.get_by_role("img", name="CPU over time").wait_for()
     page.get_by_role("tab", name="Log").click()
     page.get_by_text("finished", exact=True).wait_for()
     page.get_by_text("24 lines").wait_for()
     assert page.get_by_role("button", name="Kill").count() == 0
     page.get_by_role("tab", name="Time line").click()
     assert page.get_by_role("cell", name="running").count() == 1
+    sent = [file.path for file in lake.set_files("from-the-page-code")]
+    assert sent == ["/code/from-the-page/lib/a b@1.py", "/code/from-the-page/train.py"]
 
 
 def test_a_job_is_killed_from_its_page(user: Watched, lake: Client) -> None:
@@ -82,13 +98,38 @@ def test_the_history_shows_a_new_job_by_itself(user: Watched, lake: Client) -> N
     page.get_by_role("row", name="just-now").get_by_text("finished").wait_for()
 
 
-def test_filter_sort_and_columns_stand_in_the_address(user: Watched) -> None:
+def test_pages_follow_what_others_change(user: Watched, lake: Client, tmp_path: Path) -> None:
     page = user.page
-    user.open("/jobs")
+    file = tmp_path / "new.txt"
+    file.write_text("new")
+    user.open("/data?path=/code/")
+    page.get_by_role("link", name="train.py").wait_for()
+    lake.upload({str(file): "/code/new.txt"})
+    page.get_by_role("link", name="new.txt").wait_for()
+    user.go("/sets")
+    lake.create_file_set("made-elsewhere", ["/code/new.txt"])
+    page.get_by_role("link", name="made-elsewhere:1").click()
+    page.get_by_role("tab", name="Metadata").click()
+    page.get_by_label("Add a tag").wait_for()
+    lake.set_metadata("set:made-elsewhere", {"mood": "good"}, tags=["reviewed"])
+    page.get_by_label("Value of mood").wait_for()
+    page.get_by_text("reviewed", exact=True).wait_for()
+
+
+def test_filter_sort_and_columns_stand_in_the_address(
+    user: Watched, lake: Client, sweep: list[str]
+) -> None:
+    page = user.page
+    lake.set_metadata(f"job:{sweep[0]}", {"mood": "it's fine"})
+    user.open("/jobs?q=status = failed")
     box = page.get_by_role("combobox", name="Filter jobs")
-    box.fill("sta")
-    page.get_by_role("option", name="status").first.click()
-    assert box.input_value().startswith("status")
+    box.fill("moo")
+    page.get_by_role("option", name="mood").click()
+    box.press_sequentially("= it")
+    page.get_by_role("option", name="it''s fine").click()  # of a job that is not shown
+    box.press("Enter")
+    page.get_by_role("link", name="train-0.1").wait_for()
+    assert page.get_by_role("link", name="breaks").count() == 0
     box.fill("status = failed")
     page.keyboard.press("Escape")
     box.press("Enter")
@@ -172,4 +213,5 @@ def test_provision_under_a_budget(user: Watched, lake: Client) -> None:
     page.get_by_role("img", name=re.compile("Predicted time over")).wait_for()
     page.get_by_role("button", name="Run it").click()
     page.wait_for_url(re.compile(r"/jobs/job-"))
+    page.get_by_role("tab", name="Time line").wait_for()  # the page before shows such words too
     page.get_by_text("finished", exact=True).wait_for()

@@ -195,6 +195,7 @@ def plant(house: Embedded, token: str) -> dict[str, str]:
         "sha256": SHA,
         "hashes": SHA,
         "size": str(len(SECRET)),
+        "kind": "set",
         "key": slot["key"],
         "resume_key": "theirs",
         "role": Role.MEMBER.value,

@@ -13,6 +13,27 @@ from servers.acai_up import RunningServer
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "build" / "screenshots"
+FLAGS = [  # of Chromium, which may run as root in a container here
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+_SETTLE = """
+new Promise((done) => {
+  let quiet = 0;
+  const look = () => {
+    const waiting = document.querySelector(".mantine-Skeleton-root, .mantine-Loader-root");
+    quiet = waiting || !document.querySelector("main[aria-busy=false]") ? 0 : quiet + 1;
+    if (quiet > 5) done();
+    else requestAnimationFrame(look);
+  };
+  look();
+})
+"""
 _AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -37,10 +58,14 @@ class Watched:
             path,
         )
         self.page.wait_for_function(
-            "path => location.pathname + location.search === path"
-            " && document.querySelector('main[aria-busy=false] h1')",
+            "path => document.querySelector('main[aria-busy=false]')?.dataset.path === path",
             arg=path,
         )
+        self.page.wait_for_selector("h1")
+
+    def settle(self) -> None:
+        """Wait until nothing on the page is a place holder, a few frames long."""
+        self.page.evaluate(_SETTLE)
 
     def sign_in(self, token: str) -> None:
         self.page.goto(self.base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -129,6 +130,20 @@ def running(settings: Settings) -> Iterator[Newsroom]:
                         token=kept[0].user.token,
                     )
                 )
+            finally:
+                platform.services.hints.close()
+    finally:
+        platform.close()
+
+
+@contextmanager
+def another(first: Newsroom, settings: Settings) -> Iterator[Newsroom]:
+    """A second server of the first one's database."""
+    platform = wiring.build(settings)
+    try:
+        with InProcessTransport(build_app(platform.services)) as transport:
+            try:
+                yield Newsroom(replace(first.house, platform=platform, transport=transport))
             finally:
                 platform.services.hints.close()
     finally:

@@ -71,6 +71,8 @@ def serve(directory: Path) -> Iterator[SeaweedServer]:
         command += [f"-{name}.port={port}", f"-{name}.port.grpc={grpc}"]
     command += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
     command += ["-admin.ui=false", "-webdav=false"]
+    # Like other stores, it lets no page of another origin in unless the bucket says so.
+    command += ["-s3.allowedOrigins=http://nowhere.invalid"]
     command += [f"-filer.localSocket={directory}/f.sock", f"-s3.localSocket={directory}/s.sock"]
     log = directory / "weed.log"
     with log.open("wb") as output:

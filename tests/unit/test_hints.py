@@ -79,3 +79,16 @@ def test_a_hint_after_the_loop_is_gone_is_harmless() -> None:
 
     asyncio.run(leave())
     hints.publish(job_topic(1))
+
+
+def test_words_are_kept_once_each_and_wake_nobody() -> None:
+    async def scene() -> tuple[bool, list[set[str]], set[str]]:
+        hints = Hints()
+        with hints.watch("news:1", "project:1") as mine, hints.watch("news:2") as other:
+            for word in ("files", "sets", "files"):
+                hints.note("news:1", word)
+            hints.note("news:3", "files")
+            woken = await mine.wait(0.02)
+            return woken, [mine.taken(), mine.taken()], other.taken()
+
+    assert asyncio.run(scene()) == (False, [{"files", "sets"}, set()], set())

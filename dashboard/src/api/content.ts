@@ -1,4 +1,4 @@
-import { api, ApiError, errorOf, got } from "./client";
+import { api, ApiError, errorOf, got, Unreachable } from "./client";
 
 /** Where a blob lies: an object's URL, and the bytes of it that are the blob. */
 export interface Place {
@@ -23,14 +23,30 @@ export async function locate(hash: string): Promise<Place> {
   };
 }
 
+/** One signed request, to our server or to the object store that it uses. */
+export async function askStore(url: string, request: RequestInit): Promise<Response> {
+  const answer = await fetch(url, request).catch(() => null);
+  if (answer?.ok) return answer;
+  if (answer) throw errorOf(answer.status, await answer.json().catch(() => null));
+  if (url.startsWith("/")) throw new Unreachable();
+  throw new Error(
+    `The object store at ${new URL(url).host} does not answer this page: it is away, or its CORS` +
+      " rules do not allow the page. On the server, `acai doctor` says what to do.",
+  );
+}
+
 /** Bytes `from` up to `to` of a blob, straight from the store. */
 export async function readRange(place: Place, from: number, to: number): Promise<ArrayBuffer> {
+  return (await readBlob(place, from, to)).arrayBuffer();
+}
+
+/** The same as a blob, which the browser keeps on disk if it is large. */
+async function readBlob(place: Place, from: number, to: number): Promise<Blob> {
   const end = Math.min(to, place.size);
-  if (end <= from) return new ArrayBuffer(0);
+  if (end <= from) return new Blob();
   const range = `bytes=${place.start + from}-${place.start + end - 1}`;
-  const answer = await fetch(place.url, { headers: { ...place.headers, Range: range } });
-  if (!answer.ok) throw errorOf(answer.status, await answer.json().catch(() => null));
-  const bytes = await answer.arrayBuffer();
+  const answer = await askStore(place.url, { headers: { ...place.headers, Range: range } });
+  const bytes = await answer.blob();
   // A store that knows no ranges sends all.
   return answer.status === 206 ? bytes : bytes.slice(place.start + from, place.start + end);
 }
@@ -45,7 +61,7 @@ export async function download(hash: string, name: string): Promise<void> {
     link.click();
     return;
   }
-  const url = URL.createObjectURL(new Blob([await readRange(place, 0, place.size)]));
+  const url = URL.createObjectURL(await readBlob(place, 0, place.size));
   link.href = url;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);

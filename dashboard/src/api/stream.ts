@@ -1,6 +1,6 @@
 import { ApiError, errorOf, ownHeaders } from "./client";
 
-export interface ServerEvent {
+interface ServerEvent {
   name: string;
   data: string;
   id: string | null;
@@ -11,8 +11,8 @@ const LONGEST_WAIT = 10_000;
 
 /**
  * Server-sent events, until `signal` aborts or `onEvent` returns "last". A broken connection is
- * taken up again where it ended, which an event of our own, `open`, tells; an answer that says
- * no is thrown.
+ * taken up again where it ended, which an event of our own, `open`, tells once the server
+ * watches; an answer that says no is thrown.
  */
 export async function follow(
   url: string,
@@ -33,7 +33,6 @@ export async function follow(
         throw errorOf(answer.status, await answer.json().catch(() => null));
       }
       wait = FIRST_WAIT;
-      onEvent({ name: "open", data: "", id: null });
       for await (const event of events(answer.body)) {
         if (event.id !== null) last = event.id;
         if (onEvent(event) === "last") return;
@@ -73,10 +72,13 @@ function untilVisible(signal: AbortSignal): Promise<void> {
 async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
   let pieces: string[] = [];
+  let opened = false;
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
+      if (!opened) yield { name: "open", data: "", id: null };
+      opened = true;
       // Joined only when an event ends: a long one arrives in many pieces.
       pieces.push(value);
       if (!value.includes("\n")) continue;

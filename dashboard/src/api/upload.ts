@@ -1,10 +1,12 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { api, errorOf, got, type Schemas } from "./client";
+import { api, got, type Schemas } from "./client";
+import { askStore } from "./content";
 
 export interface Dropped {
   file: File;
   path: string; // where it will lie in the lake
+  sha256?: string; // if it is known already
 }
 
 export interface Progress {
@@ -28,11 +30,11 @@ export async function upload(
   let read = 0;
   const hashed: Hashed[] = [];
   for (const one of dropped) {
-    const digest = await hashOf([one.file], (bytes) => {
+    const count = (bytes: number) => {
       read += bytes;
       report({ stage: "reading", done: read, total });
-    });
-    hashed.push({ ...one, sha256: digest });
+    };
+    hashed.push({ ...one, sha256: one.sha256 ?? (await hashOf([one.file], count)) });
   }
   const session = await got(api.POST("/api/v1/uploads", { body: {} }));
   try {
@@ -169,13 +171,12 @@ async function sendParts(
 }
 
 async function store(call: Schemas["SignedCall"], body: Blob): Promise<string> {
-  const answer = await fetch(call.url, { method: call.method, headers: call.headers, body });
-  if (!answer.ok) throw errorOf(answer.status, await answer.json().catch(() => null));
+  const answer = await askStore(call.url, { method: call.method, headers: call.headers, body });
   return answer.headers.get("etag") ?? "";
 }
 
 /** Works where the browser's own hashing does not: in parts, and without a secure context. */
-async function hashOf(blobs: Blob[], step: (bytes: number) => void = () => {}): Promise<string> {
+export async function hashOf(blobs: Blob[], step: (bytes: number) => void = () => {}): Promise<string> {
   const hash = sha256.create();
   for (const blob of blobs) {
     for (let start = 0; start < blob.size; start += SLICE) {

@@ -27,6 +27,7 @@ interface GridProps<T> {
 }
 
 const ROW = 39;
+const NAME = 230; // pixels at least of the column that grows, which is mostly a name
 
 /** A table of any length: only the rows in view are in the document. */
 export function Grid<T>({
@@ -68,7 +69,9 @@ export function Grid<T>({
   const above = shown[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (shown.at(-1)?.end ?? 0);
   const count = table.getVisibleLeafColumns().length;
-  const widest = table.getTotalSize();
+  const widest = table
+    .getVisibleLeafColumns()
+    .reduce((sum, { columnDef: one }) => sum + (lookOf(one).grow ? Math.max(NAME, one.size ?? 0) : (one.size ?? 150)), 0);
   return (
     <div
       ref={scroller}

@@ -21,11 +21,7 @@ export function useMetadata(entity: string, enabled = true) {
 export function MetadataEditor({ entity, hide }: { entity: string; hide?: ReadonlySet<string> }) {
   const { data, error } = useMetadata(entity);
   const queries = useQueryClient();
-  const keep = (found: Entity) => {
-    queries.setQueryData(["metadata", entity], found);
-    void queries.invalidateQueries({ queryKey: ["search"] });
-    void queries.invalidateQueries({ queryKey: ["jobs"] });
-  };
+  const keep = (found: Entity) => queries.setQueryData(["metadata", entity], found);
   const set = useMutation({
     mutationFn: (change: { meta?: Record<string, unknown>; tags?: string[] }) =>
       got(api.POST("/api/v1/metadata", { body: { entities: [entity], meta: {}, tags: [], ...change } })),

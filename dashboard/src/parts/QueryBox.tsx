@@ -2,6 +2,8 @@ import { Autocomplete, Stack, Text } from "@mantine/core";
 import { Search } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { ApiError } from "../api/client";
+import { complete, placeIn } from "./completion";
+import { type Kind, useCompletion } from "./vocabulary";
 
 interface QueryBoxProps {
   label: string;
@@ -9,18 +11,23 @@ interface QueryBoxProps {
   value: string;
   onSubmit: (query: string) => void;
   error: unknown;
+  kind: Kind;
   keys: string[];
   values: (key: string) => string[];
 }
-
-const WORDS = ["and", "or", "not", "has", "in", "between", "order by", "limit", "max", "min", "tag ="];
 
 /** A query with completion of keys and values; an error is shown where it is. */
 export function QueryBox(props: QueryBoxProps) {
   const [text, setText] = useState(props.value);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => setText(props.value), [props.value]);
-  const offered = complete(text, props.keys, props.values);
+  const place = placeIn(text);
+  const known = useCompletion(props.kind, place);
+  const offered = complete(
+    text,
+    [...props.keys, ...known.keys],
+    place.key === null ? [] : [...props.values(place.key), ...known.values],
+  );
   return (
     <Stack gap={4} flex={1} miw={220}>
       <Autocomplete
@@ -70,37 +77,4 @@ export function QueryError({ error }: { error: unknown }) {
       </Text>
     </div>
   );
-}
-
-/** Whole texts to choose from, made of what was written so far and what may follow. */
-export function complete(
-  text: string,
-  keys: string[],
-  values: (key: string) => string[],
-): string[] {
-  const last = /(?:^|[\s(])([A-Za-z_][\w.-]*)\s*(=|!=|~|<=?|>=?|in \()\s*('?)([^'\s]*)$/.exec(text);
-  if (last) {
-    const [, key = "", , quote = "", begun = ""] = last;
-    const head = text.slice(0, text.length - begun.length - quote.length);
-    return [...new Set(values(key))]
-      .filter((value) => value.toLowerCase().startsWith(begun.toLowerCase()) && value !== begun)
-      .slice(0, 20)
-      .map((value) => `${head}${quoted(value)} `);
-  }
-  const begun = /([A-Za-z_][\w.-]*)?$/.exec(text)?.[0] ?? "";
-  const head = text.slice(0, text.length - begun.length);
-  if (!begun && text.trim() && !/\b(and|or|not|has|by|max|min)\s*$/i.test(text)) {
-    return WORDS.slice(0, 2).concat("order by").map((word) => `${text.trimEnd()} ${word} `);
-  }
-  const words = head.trim() ? WORDS : ["not", "has", "max", "min", "tag =", "order by"];
-  return [...new Set([...keys, ...words])]
-    .filter((word) => word.toLowerCase().startsWith(begun.toLowerCase()) && word !== begun)
-    .slice(0, 30)
-    .map((word) => `${head}${word} `);
-}
-
-function quoted(value: string): string {
-  return /^[A-Za-z_][\w.-]*$/.test(value) || /^-?[\d.]+$/.test(value)
-    ? value
-    : `'${value.replaceAll("'", "\\'")}'`;
 }

@@ -20,7 +20,7 @@ import { Activity, Boxes, Gauge, FolderTree, LogOut, Moon, Settings2, Sun, UserR
 import { type ComponentType, Suspense, useEffect } from "react";
 import { Link, Outlet, useLocation, useNavigation } from "react-router";
 import { api, got } from "../api/client";
-import { useLiveJobs } from "../api/live";
+import { useLiveProject } from "../api/live";
 import { useSession } from "../api/session";
 import { Connection } from "./Connection";
 import { Mark } from "./Mark";
@@ -55,11 +55,11 @@ export function Shell() {
 
 function House() {
   const [open, { toggle, close }] = useDisclosure(false);
-  const { pathname } = useLocation();
+  const { pathname, search } = useLocation();
   const navigation = useNavigation();
   const { project, user } = useSession();
   useEffect(close, [pathname, close]);
-  useLiveJobs(project);
+  useLiveProject(project);
   return (
     <AppShell
       header={{ height: 52 }}
@@ -111,7 +111,7 @@ function House() {
           />
         ))}
       </AppShell.Navbar>
-      <AppShell.Main aria-busy={navigation.state !== "idle"}>
+      <AppShell.Main aria-busy={navigation.state !== "idle"} data-path={pathname + search}>
         <Connection />
         {project ? (
           <Suspense fallback={<Loader />}>

@@ -20,6 +20,7 @@ from acai.lake.search import Search
 from acai.lake.sets import Sets
 from acai.lake.specs import Specs
 from acai.lake.uploads import Uploads
+from acai.lake.vocabulary import Vocabulary
 from acai.settings import Settings
 from acai.stores.objects.base import SigningStore
 
@@ -40,6 +41,7 @@ class Services:
     provenance: Provenance
     metadata: Metadata
     search: Search
+    vocabulary: Vocabulary
     hints: Hints
     registry: Registry
     reports: Reports

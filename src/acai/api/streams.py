@@ -47,7 +47,8 @@ def event(name: str, data: Any, *, id: str | None = None) -> bytes:
 
 
 class EventStream(StreamingResponse):
-    """Sends what `look` finds, which runs in a thread and may block for a moment.
+    """Sends what `look` finds, which runs in a thread and may block for a moment; and with an
+    event `changed` the words that were kept for it since. The first bytes say that it watches.
 
     An error that trying again does not mend, too late to become the answer's status, is sent as
     an event `problem`.
@@ -68,8 +69,8 @@ async def _live(
     request: Request, hints: Hints, topics: tuple[str, ...], look: Callable[[], Found]
 ) -> AsyncIterator[bytes]:
     begun = spoke = time.monotonic()
-    yield b"retry: 1000\n\n"  # a browser waits this long before it comes back
     with hints.watch(*topics) as watch:
+        yield b"retry: 1000\n\n"  # a browser waits this long before it comes back
         while not hints.closed and time.monotonic() - begun < _LONGEST:
             try:
                 found = await run_in_threadpool(look)
@@ -81,6 +82,10 @@ async def _live(
                 return
             if found.events:
                 yield found.events
+                spoke = time.monotonic()
+            words = watch.taken()
+            if words:
+                yield event("changed", {"again": sorted(words)})
                 spoke = time.monotonic()
             if found.last:
                 return

@@ -3,6 +3,10 @@
 A hint carries no news, only a topic such as `job:17`, `log:17` or `project:3`. Who watches looks
 first, then waits for a hint, and looks again after a while even without one: when every hint is
 lost, things are late by that while, and nothing is missed.
+
+Of what cannot be asked for at a price that fits, a topic such as `news:3` carries words: they
+say what to read again, are kept for every watcher until its next look, however many times they
+came, and wake nobody.
 """
 
 from __future__ import annotations
@@ -15,12 +19,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from acai.model.changes import ANYTHING
 from acai.model.errors import AcaiError
 from acai.model.ids import ProjectId, random_word
 from acai.stores.records.database import Database
 from acai.stores.records.notices import Notices
 
 log = logging.getLogger("acai.hints")
+_NEWS = "news:"
 _GATHER = 0.02  # seconds in which hints to other servers are gathered into one message
 _PATIENCE = 2.0  # seconds before a lost connection is tried again
 _FAREWELL = 2.0  # seconds in which the threads come to an end; one that looks takes half a second
@@ -38,6 +44,10 @@ def project_topic(project: ProjectId) -> str:
     return f"project:{project}"
 
 
+def news_topic(project: ProjectId) -> str:
+    return f"{_NEWS}{project}"
+
+
 class Hints:
     """Thread-safe. On PostgreSQL the hints reach all servers of the database.
 
@@ -50,7 +60,7 @@ class Hints:
         self._closed = False
         self._carrier: _Carrier | None = None
         if database is not None and database.dialect == "postgresql":
-            self._carrier = _Carrier(Notices(database), self._wake)
+            self._carrier = _Carrier(Notices(database), self._hear, self._missed)
 
     @property
     def closed(self) -> bool:
@@ -62,6 +72,12 @@ class Hints:
         self._wake(topics)
         if self._carrier is not None and not self._closed:
             self._carrier.send(topics)
+
+    def note(self, topic: str, word: str) -> None:
+        """Keep a word for whoever watches the topic. Call it after the commit. Never blocks."""
+        self._keep(topic, word)
+        if self._carrier is not None and not self._closed:
+            self._carrier.send((f"{topic} {word}",))
 
     def watch(self, *topics: str) -> Watch:
         """Begin to watch, from within an event loop; use it as a context manager."""
@@ -93,6 +109,30 @@ class Hints:
         for watch in woken:
             watch.hint()
 
+    def _keep(self, topic: str, word: str) -> None:
+        if topic in self._watches:
+            with self._lock:
+                for watch in self._watches.get(topic, ()):
+                    watch.words.add(word)
+
+    def _hear(self, message: str) -> None:
+        topic, _, word = message.partition(" ")
+        if word:
+            self._keep(topic, word)
+        else:
+            self._wake((topic,))
+
+    def _missed(self) -> None:
+        with self._lock:
+            topics = [topic for topic in self._watches if topic.startswith(_NEWS)]
+        for topic in topics:
+            self._keep(topic, ANYTHING)
+
+    def _take(self, watch: Watch) -> set[str]:
+        with self._lock:
+            words, watch.words = watch.words, set()
+        return words
+
     def _forget(self, watch: Watch) -> None:
         with self._lock:
             for topic in watch.topics:
@@ -108,6 +148,7 @@ class Watch:
 
     def __init__(self, hints: Hints, topics: tuple[str, ...]) -> None:
         self.topics = topics
+        self.words: set[str] = set()
         self._hints = hints
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
@@ -125,6 +166,10 @@ class Watch:
         self._event.clear()
         self._due = False
         return True
+
+    def taken(self) -> set[str]:
+        """The words that came since they were taken last."""
+        return self._hints._take(self)
 
     def hint(self) -> None:
         """From any thread."""
@@ -149,9 +194,12 @@ class Watch:
 class _Carrier:
     """Takes hints to the other servers and brings theirs, in two threads of its own."""
 
-    def __init__(self, notices: Notices, wake: Callable[[Iterable[str]], None]) -> None:
+    def __init__(
+        self, notices: Notices, hear: Callable[[str], None], missed: Callable[[], None]
+    ) -> None:
         self._notices = notices
-        self._wake = wake
+        self._hear = hear
+        self._missed = missed
         self._origin = random_word(8)
         self._lock = threading.Lock()
         self._leaving: set[str] = set()
@@ -159,9 +207,9 @@ class _Carrier:
         self._stopping = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
 
-    def send(self, topics: Iterable[str]) -> None:
+    def send(self, messages: Iterable[str]) -> None:
         with self._lock:
-            self._leaving.update(topics)
+            self._leaving.update(messages)
         self._any_leaving.set()
         self._run("acai-hints-out", self._send)
 
@@ -187,20 +235,24 @@ class _Carrier:
         while self._any_leaving.wait() and not self._stopping.is_set():
             self._any_leaving.clear()
             with self._lock:
-                topics, self._leaving = self._leaving, set()
+                messages, self._leaving = self._leaving, set()
             try:
-                self._notices.send([f"{self._origin} {topic}" for topic in topics])
+                self._notices.send([f"{self._origin} {message}" for message in messages])
             except AcaiError as error:
                 log.debug("hints were not sent", extra={"reason": error.message})
             self._stopping.wait(_GATHER)
 
     def _listen(self) -> None:
+        deaf = False
         while not self._stopping.is_set():
             try:
-                for word in self._notices.listen(self._stopping):
-                    origin, _, topic = word.partition(" ")
-                    if origin != self._origin:
-                        self._wake((topic,))
+                for notice in self._notices.listen(self._stopping):
+                    origin, _, message = notice.partition(" ")
+                    if not origin and deaf:
+                        self._missed()
+                    elif message and origin != self._origin:
+                        self._hear(message)
             except AcaiError as error:
+                deaf = True
                 log.debug("no hints from other servers", extra={"reason": error.message})
                 self._stopping.wait(_PATIENCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from acai.engine import admission, views
 from acai.engine.lifecycle import Answered, Instruction, KillAsked
@@ -232,11 +232,16 @@ class Registry:
             }
         return [Series(key=one, points=tuple(points)) for one, points in found.items()]
 
-    def usage(self, caller: Principal, job: str) -> Sequence[UsageSample]:
+    def usage(
+        self, caller: Principal, job: str, *, after: datetime | None = None
+    ) -> Sequence[UsageSample]:
+        """The samples after a moment, or all of them."""
+        # From the moment's own sample on: the rate of the next one is what was used since.
+        since = None if after is None else after - timedelta(microseconds=1)
         with self._database.read(caller.project) as tx:
             row = _found(tx, job)
-            samples = records.usage(tx, row.id, after=None, limit=200_000)
-        return _rates(samples)
+            samples = records.usage(tx, row.id, after=since, limit=200_000)
+        return [one for one in _rates(samples) if after is None or one.time > after]
 
     def queue(self, caller: Principal) -> QueueState:
         capacity = self._launcher.capacity()

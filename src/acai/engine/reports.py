@@ -26,6 +26,7 @@ from acai.model.assignments import (
     ReportAnswer,
     TagTarget,
 )
+from acai.model.changes import Tell, series_of, usage_of
 from acai.model.commands import argument_text
 from acai.model.errors import AcaiError, InvalidInput, Unavailable
 from acai.model.identity import Principal
@@ -51,6 +52,7 @@ class Reports:
         heartbeat: float,
         clock: Callable[[], datetime],
         changed: Callable[[ProjectId, int], None],
+        tell: Tell,
         wake: Callable[[], None],
     ) -> None:
         self._database = database
@@ -60,6 +62,7 @@ class Reports:
         self._heartbeat = heartbeat
         self._clock = clock
         self._changed = changed
+        self._tell = tell
         self._wake = wake
 
     def begin(self, caller: Principal, attempt: int) -> Assignment:
@@ -114,8 +117,12 @@ class Reports:
                 records.add_usage(tx, row.id, samples)
             entered = Entered(attempt=report.attempt, phase=report.phase)
             moved = apply(tx, row, entered, now)
-        if moved is not None or report.tags:
+        if moved is not None:
             self._changed(caller.project, row.id)
+        if samples:
+            self._tell(caller.project, usage_of(row.public_id))
+        if report.tags:
+            self._tell(caller.project, series_of(row.public_id))
         return ReportAnswer(kill=row.kill_requested_at is not None)
 
     def _take_tags(self, tx: Transaction, row: JobRow, tags: Sequence[PrintedTag]) -> int:

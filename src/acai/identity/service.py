@@ -116,12 +116,7 @@ class Identity:
                 log.warning("sign-in failed", extra={"address": address, "token_lookup": known})
                 raise Unauthenticated(_BAD_TOKEN)
             self._limiter.succeeded(token.hash)
-            project_id = stored.project_id
-            if stored.job_id is not None:
-                return _job(stored)
-            if project is not None and project != stored.user.project:
-                project_id = self._foreign_project(tx, stored.user, project)
-        return Principal(user_id=stored.user_id, user=stored.user, project_id=project_id)
+            return self._behind(tx, stored, project)
 
     def principal_of(self, lookup: str, project: str | None) -> Principal:
         """The caller behind a session, which names its token; Unauthenticated once that ended."""
@@ -129,11 +124,17 @@ class Identity:
             stored = records.token_by_lookup(tx, lookup)
             if stored is None:
                 raise Unauthenticated("the session has ended with its token; sign in again")
-            project_id = stored.project_id
-            if stored.job_id is not None:
-                return _job(stored)
-            if project is not None and project != stored.user.project:
-                project_id = self._foreign_project(tx, stored.user, project)
+            return self._behind(tx, stored, project)
+
+    def _behind(
+        self, tx: Transaction, stored: records.StoredToken, project: str | None
+    ) -> Principal:
+        """Whoever a token is for, in their own project or in the one they ask for."""
+        if stored.job_id is not None:
+            return _job(stored)
+        project_id = stored.project_id
+        if project is not None and project != stored.user.project:
+            project_id = self._foreign_project(tx, stored.user, project)
         return Principal(user_id=stored.user_id, user=stored.user, project_id=project_id)
 
     def _foreign_project(self, tx: Transaction, user: User, project: str) -> ProjectId:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 
 from acai.model import paths
+from acai.model.changes import FILES, Tell, tell_nobody
 from acai.model.errors import FileNotFound, InvalidInput, VersionNotFound
 from acai.model.files import (
     BlobPlace,
@@ -25,10 +26,17 @@ from acai.stores.records.database import Database, Transaction
 
 
 class Files:
-    def __init__(self, database: Database, store: SigningStore, url_lifetime: timedelta) -> None:
+    def __init__(
+        self,
+        database: Database,
+        store: SigningStore,
+        url_lifetime: timedelta,
+        tell: Tell = tell_nobody,
+    ) -> None:
         self._database = database
         self._store = store
         self._url_lifetime = url_lifetime
+        self._tell = tell
 
     def find(self, caller: Principal, path: str, version: int | None) -> FileVersion:
         """One version of a file, the latest by default.
@@ -107,6 +115,7 @@ class Files:
             count = records.hide(tx, path)
             if count == 0:
                 raise _missing(tx, path, None)
+        self._tell(caller.project, FILES)
         return count
 
     def places(self, caller: Principal, wanted: Sequence[Sha256]) -> Places:

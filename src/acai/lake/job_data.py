@@ -13,6 +13,7 @@ from acai.lake.sets import Sets, path_at
 from acai.lake.specs import Specs, find_set, nothing_under, root_of
 from acai.lake.uploads import Uploads
 from acai.model.assignments import CodePlace, Pinned, PinnedCode, PinnedSet
+from acai.model.changes import SETS, Tell, tell_nobody
 from acai.model.errors import PathConflict
 from acai.model.identity import Principal
 from acai.model.provenance import Action
@@ -41,12 +42,14 @@ class JobData:
         sets: Sets,
         uploads: Uploads,
         clock: Callable[[], datetime],
+        tell: Tell = tell_nobody,
     ) -> None:
         self._database = database
         self._specs = specs
         self._sets = sets
         self._uploads = uploads
         self._clock = clock
+        self._tell = tell
 
     def pin(self, caller: Principal, inputs: Sequence[str], code: str | None) -> Pinned:
         """The versions that references mean now; each exists, and no two claim one path."""
@@ -160,6 +163,7 @@ class JobData:
             made = records.add_version(tx, name, new)
             edge_records.add(tx, made.id, sources, now, action=Action.JOB, job_id=job_id)
             finish(tx, made.id, str(made.ref))
+        self._tell(caller.project, SETS)
 
     def _entries(self, caller: Principal, upload: str) -> Iterator[tuple[str, tree.Entry]]:
         after = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from acai.lake.files import Files
 from acai.lake.specs import Specs, find_set
+from acai.model.changes import Tell, metadata_of, tell_nobody
 from acai.model.described import EntityMetadata
 from acai.model.errors import InvalidInput, JobNotFound
 from acai.model.identity import Principal
@@ -40,10 +41,13 @@ class _Located:
 
 
 class Metadata:
-    def __init__(self, database: Database, files: Files, specs: Specs) -> None:
+    def __init__(
+        self, database: Database, files: Files, specs: Specs, tell: Tell = tell_nobody
+    ) -> None:
         self._database = database
         self._files = files
         self._specs = specs
+        self._tell = tell
 
     def get(self, caller: Principal, entity: str) -> EntityMetadata:
         with self._database.read(caller.project) as tx:
@@ -65,11 +69,15 @@ class Metadata:
             validate_tag(tag)
         with self._database.write(caller.project) as tx:
             located = [self._locate(tx, entity) for entity in entities]
-            for kind, rows in _by_kind(located).items():
+            kinds = _by_kind(located)
+            for kind, rows in kinds.items():
                 for key in values:
                     validate_user_key(kind, key)
                 records.write(tx, kind, rows, values, given)
-            return [self._described(tx, one) for one in located]
+            described = [self._described(tx, one) for one in located]
+        for kind in kinds:
+            self._tell(caller.project, metadata_of(kind))
+        return described
 
     def remove(
         self, caller: Principal, entity: str, keys: Iterable[str], tags: Iterable[str]
@@ -89,7 +97,9 @@ class Metadata:
                 raise InvalidInput(f"{located.id} has no {absent[0]!r}; {known}", missing=absent)
             records.remove(tx, located.kind, [located.row], wanted)
             records.remove_tags(tx, located.kind, [located.row], given)
-            return self._described(tx, located)
+            described = self._described(tx, located)
+        self._tell(caller.project, metadata_of(located.kind))
+        return described
 
     def _check_size(
         self, entities: Sequence[str], values: Mapping[str, MetadataValue], tags: Sequence[str]

@@ -14,6 +14,7 @@ from itertools import islice
 from acai.lake import tree
 from acai.lake.combine import combine
 from acai.lake.specs import Specs, find_set, resolved, root_of
+from acai.model.changes import SETS, Tell, tell_nobody
 from acai.model.errors import InvalidInput, Unavailable
 from acai.model.identity import Principal
 from acai.model.ids import ProjectId
@@ -45,10 +46,17 @@ class _Outdated(Exception):
 
 
 class Sets:
-    def __init__(self, database: Database, specs: Specs, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        specs: Specs,
+        clock: Callable[[], datetime],
+        tell: Tell = tell_nobody,
+    ) -> None:
         self._database = database
         self._specs = specs
         self._clock = clock
+        self._tell = tell
         self._turns = threading.BoundedSemaphore(_AT_ONCE)
 
     def create(
@@ -107,6 +115,7 @@ class Sets:
             store.publish(tx)
             made = records.add_version(tx, name, new)
             edge_records.add(tx, made.id, [row.id for row in plan.origins], now)
+        self._tell(caller.project, SETS)
         return made.value()
 
     def list(self, caller: Principal, *, after: str, limit: int) -> Sequence[SetVersion]:
@@ -177,7 +186,8 @@ class Sets:
             chunk_records.lock(tx)
             find_set(tx, ref)
             gone = records.hide(tx, ref.name, ref.version, self._clock())
-            return [row.value() for row in gone]
+        self._tell(caller.project, SETS)
+        return [row.value() for row in gone]
 
     def sweep(self) -> int:
         """Drop the chunks of builds that died; returns how many. Safe to run at any time."""

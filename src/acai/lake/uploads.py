@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from acai.model.changes import FILES, Tell, tell_nobody
 from acai.model.errors import (
     Conflict,
     Forbidden,
@@ -65,12 +66,14 @@ class Uploads:
         rules: UploadRules,
         clock: Callable[[], datetime],
         shared_directory: SharedDirectory | None = None,
+        tell: Tell = tell_nobody,
     ) -> None:
         self._database = database
         self._store = store
         self._rules = rules
         self._clock = clock
         self._shared_directory = shared_directory
+        self._tell = tell
 
     def limits(self, *, same_host: bool) -> TransferLimits:
         """How to send; the store's own directory is told only to clients on this host."""
@@ -314,6 +317,7 @@ class Uploads:
                 made_after=newest,
             )
             committed = _found(records.find(tx, upload), upload)
+        self._tell(caller.project, FILES)
         return self._value(committed)
 
     def _publish(

@@ -59,3 +59,12 @@ class EntityMetadata:
     built_in: Meta
     meta: Meta
     tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetadataKey:
+    """A key that entities of a kind have."""
+
+    key: str
+    types: tuple[str, ...]  # of its values: text, number, duration, size, time, boolean, any
+    built_in: bool  # set by the platform

@@ -86,11 +86,11 @@ export function Component() {
   );
 }
 
-export function nameOf(job: JobDetail): string {
+function nameOf(job: JobDetail): string {
   return job.name ? `${job.name} (${job.id.slice(-4)})` : job.id;
 }
 
-export function colorOf(index: number): string {
+function colorOf(index: number): string {
   return COLORS[index % COLORS.length] ?? "#868e96";
 }
 

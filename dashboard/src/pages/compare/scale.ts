@@ -1,4 +1,4 @@
-export interface Scale {
+interface Scale {
   low: number;
   high: number;
   at: (value: number) => number;

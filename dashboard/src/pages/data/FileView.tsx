@@ -26,7 +26,9 @@ export function FileView({ path, version }: { path: string; version: number | nu
   if (file.error) {
     return (
       <Stack>
-        <Crumbs path={path} />
+        <Title order={1} size="h3">
+          <Crumbs path={path} />
+        </Title>
         <Problem error={file.error} />
       </Stack>
     );
@@ -43,7 +45,7 @@ export function FileView({ path, version }: { path: string; version: number | nu
         <Group gap="xs">
           <Select
             aria-label="Version"
-            w={290}
+            w={310}
             value={String(data.version)}
             data={(versions.data?.items ?? [data]).map((one) => ({
               value: String(one.version),

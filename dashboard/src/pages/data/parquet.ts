@@ -1,18 +1,15 @@
 import { type Compressors, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
-import {
-  decompressBrotli,
-  decompressGzip,
-  decompressLz4,
-  decompressLz4Raw,
-  decompressZstd,
-} from "hyparquet-compressors";
+// One by one: the package's own entry also loads a Snappy made of WebAssembly, which the content
+// security policy forbids, and which the reader has in plain script.
+import { decompressBrotli } from "hyparquet-compressors/src/brotli.js";
+import { gunzip } from "hyparquet-compressors/src/gzip.js";
+import { decompressLz4, decompressLz4Raw } from "hyparquet-compressors/src/lz4.js";
+import { decompress as decompressZstd } from "fzstd";
 import { type Place, readRange } from "../../api/content";
 
-// Not their Snappy: it is WebAssembly, which the content security policy forbids, and the reader
-// has one of its own.
 const compressors: Compressors = {
   BROTLI: decompressBrotli,
-  GZIP: decompressGzip,
+  GZIP: (bytes, length) => gunzip(bytes, new Uint8Array(length)),
   LZ4: decompressLz4,
   LZ4_RAW: decompressLz4Raw,
   ZSTD: (bytes) => decompressZstd(bytes),

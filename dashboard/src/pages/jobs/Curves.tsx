@@ -7,7 +7,7 @@ import { Chart } from "../../parts/Chart";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { Problem } from "../../parts/Problem";
 
-export function useSeries(job: string) {
+function useSeries(job: string) {
   return useQuery({
     queryKey: ["series", job],
     queryFn: () => got(api.GET("/api/v1/jobs/{job}/series", { params: { path: { job } } })),

@@ -8,6 +8,7 @@ import { Link, useNavigate, useParams } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
 import { formatCost, formatDuration, formatSize } from "../../format";
 import { MetadataEditor } from "../../parts/MetadataEditor";
+import { PageTitle } from "../../parts/PageTitle";
 import { Problem } from "../../parts/Problem";
 import { When } from "../../parts/When";
 import { showValue } from "../../values";
@@ -28,7 +29,16 @@ export function Component() {
     queryKey: ["job", id],
     queryFn: () => got(api.GET("/api/v1/jobs/{job}", { params: { path: { job: id } } })),
   });
-  if (job.error) return <Problem error={job.error} />;
+  if (job.error) {
+    return (
+      <Stack>
+        <PageTitle within="Jobs" to="/jobs">
+          {id}
+        </PageTitle>
+        <Problem error={job.error} />
+      </Stack>
+    );
+  }
   if (!job.data) return <Skeleton h={400} />;
   return <JobView key={id} job={job.data} />;
 }
@@ -40,12 +50,9 @@ function JobView({ job }: { job: JobDetail }) {
     <Stack gap="sm">
       <Group justify="space-between">
         <Group gap="sm">
-          <Title order={1} size="h3" className="name">
-            <Anchor component={Link} to="/jobs" inherit c="dimmed">
-              Jobs
-            </Anchor>{" "}
-            / {job.name ?? job.id}
-          </Title>
+          <PageTitle within="Jobs" to="/jobs">
+          {job.name ?? job.id}
+        </PageTitle>
           <span aria-live="polite">
             <Status status={job.status} />
           </span>

@@ -53,11 +53,7 @@ export function Component() {
       got(api.GET("/api/v1/search/jobs", { params: { query: { q: query, cursor, limit: 100 } } })),
     { keep: true },
   );
-  const { keys, own, values } = useVocabulary("job", jobs.items);
-  const args = useMemo(
-    () => [...new Set(jobs.items.slice(0, 500).flatMap((job) => Object.keys(job.args)))].map((name) => `args.${name}`),
-    [jobs.items],
-  );
+  const { keys, own, args, values } = useVocabulary("job", jobs.items);
   const columns = useMemo(
     () => [pickColumn(picked, setPicked), ...columnsFor(view.columns)],
     [picked, view.columns],
@@ -96,7 +92,8 @@ export function Component() {
           value={view.q}
           onSubmit={(q) => view.set({ q })}
           error={jobs.error}
-          keys={[...keys, ...args]}
+          kind="job"
+          keys={keys}
           values={values}
         />
         <ColumnChoice

@@ -6,6 +6,7 @@ import { type CSSProperties, useEffect, useMemo, useRef, useState } from "react"
 import { formatCount } from "../../format";
 import { Problem } from "../../parts/Problem";
 import { type Piece, parseAnsi, plainText } from "./ansi";
+import { LONGEST } from "./lines";
 import type { Log } from "./useLog";
 
 const LINE = 20;
@@ -93,6 +94,12 @@ export function LogView({ job, log }: { job: string; log: Log }) {
       {lines.dropped > 0 && (
         <Text size="xs" c="dimmed">
           The first {lines.dropped.toLocaleString("en")} lines are left out here; download the log to see them.
+        </Text>
+      )}
+      {lines.shortened > 0 && (
+        <Text size="xs" c="dimmed">
+          {formatCount(lines.shortened, "line is", "lines are")} cut after {LONGEST.toLocaleString("en")}{" "}
+          characters; download the log to see all of it.
         </Text>
       )}
       <div

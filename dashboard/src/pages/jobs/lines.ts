@@ -2,16 +2,19 @@
 
 export const LONGEST = 10_000; // characters of a line that are kept to be shown
 export const MOST = 300_000; // lines
+const KEPT = 64_000_000; // characters of all lines together
 
 export class Lines {
   lines: string[] = [];
   dropped = 0;
+  shortened = 0; // lines that are longer than what is kept of them
+  private size = 0;
   private open = ""; // the last line, which has no end yet
   private cut = 0; // characters of it that are not kept
   private decoder = new TextDecoder();
 
-  /** Take the next bytes of the log. */
-  push(bytes: Uint8Array): void {
+  /** Take the next bytes of the log; returns whether there is a number in them to draw. */
+  push(bytes: Uint8Array): boolean {
     const text = this.decoder.decode(bytes, { stream: true });
     let from = 0;
     for (;;) {
@@ -22,11 +25,13 @@ export class Lines {
       from = end + 1;
     }
     if (from < text.length) this.grow(text.slice(from));
-    if (this.lines.length > MOST) {
-      const extra = this.lines.length - MOST;
-      this.lines.splice(0, extra);
-      this.dropped += extra;
-    }
+    this.forget();
+    return text.includes("[ACAI_TAG_NUM]");
+  }
+
+  /** So many bytes of the present line were not sent. */
+  skip(bytes: number): void {
+    this.cut += bytes;
   }
 
   /** A line of our own between two attempts. */
@@ -50,8 +55,24 @@ export class Lines {
     this.cut += Math.max(0, text.length - Math.max(0, room));
   }
 
+  /** Let the oldest lines go when there are too many. */
+  private forget(): void {
+    let extra = Math.max(0, this.lines.length - MOST);
+    for (let index = 0; index < extra; index += 1) this.size -= this.lines[index]?.length ?? 0;
+    while (this.size > KEPT) {
+      this.size -= this.lines[extra]?.length ?? 0;
+      extra += 1;
+    }
+    if (extra === 0) return;
+    this.lines.splice(0, extra);
+    this.dropped += extra;
+  }
+
   private close(): void {
-    this.lines.push(this.shown());
+    const line = this.shown();
+    this.lines.push(line);
+    this.size += line.length;
+    if (this.cut > 0) this.shortened += 1;
     this.open = "";
     this.cut = 0;
   }

@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { ApiError } from "../../api/client";
 import { follow } from "../../api/stream";
-import { Lines, MOST } from "./lines";
+import { LONGEST, Lines, MOST } from "./lines";
 
 const TAGS = 1000; // at most so often are the curves read again, in milliseconds
 
@@ -36,7 +37,9 @@ export function useLog(job: string): Log {
         void queries.invalidateQueries({ queryKey: ["metadata", `job:${job}`] });
       }, TAGS);
     };
-    follow(`/api/v1/jobs/${job}/logs?follow=1&tail=${MOST}`, stop.signal, (event) => {
+    // More bytes than are shown: a character may have four.
+    const url = `/api/v1/jobs/${job}/logs?follow=1&tail=${MOST}&longest=${2 * LONGEST}`;
+    follow(url, stop.signal, (event) => {
       if (event.name === "end") {
         setEnded(true);
         curves();
@@ -47,11 +50,16 @@ export function useLog(job: string): Log {
         if (attempt > 1) lines.current.note(`── attempt ${attempt} ──`);
         return undefined;
       }
+      if (event.name === "problem") {
+        const { code, message } = JSON.parse(event.data) as { code: string; message: string };
+        setError(new ApiError(404, code, message));
+        setEnded(true);
+        return "last";
+      }
+      if (event.name === "cut") lines.current.skip((JSON.parse(event.data) as { size: number }).size);
       if (event.name !== "log") return undefined;
       const { data } = JSON.parse(event.data) as { data: string };
-      const text = atob(data);
-      if (text.includes("[ACAI_TAG_NUM]")) curves();
-      lines.current.push(Uint8Array.from(text, (char) => char.charCodeAt(0)));
+      if (lines.current.push(bytesOf(data))) curves();
       frame ||= requestAnimationFrame(draw);
       return undefined;
     }).catch(setError);
@@ -62,4 +70,11 @@ export function useLog(job: string): Log {
     };
   }, [job, queries]);
   return { lines: lines.current, count, ended, error };
+}
+
+function bytesOf(base64: string): Uint8Array {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index += 1) bytes[index] = text.charCodeAt(index);
+  return bytes;
 }

@@ -2,11 +2,13 @@ import { Paper, Text } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { useMetadata } from "../../parts/MetadataEditor";
 import { showValue } from "../../values";
+import type { Point } from "./graph";
+import type { Size } from "./view";
 
 export interface Hover {
   id: string;
-  x: number;
-  y: number;
+  at: Point;
+  size: Size; // of what it hovers over
 }
 
 const SHOWN = ["status", "creator", "create_time", "file_count", "command", "runtime"];
@@ -28,7 +30,7 @@ export function HoverCard({ hover }: { hover: Hover }) {
       p="xs"
       pos="absolute"
       maw={300}
-      style={{ left: hover.x + 18, top: hover.y + 12, pointerEvents: "none", zIndex: 5 }}
+      style={{ ...beside(hover), pointerEvents: "none", zIndex: 5 }}
     >
       <Text size="sm" fw={600} className="name">
         {hover.id.replace(/^\w+:/, "")}
@@ -50,4 +52,12 @@ export function HoverCard({ hover }: { hover: Hover }) {
       )}
     </Paper>
   );
+}
+
+/** On the side of the node that has more room. */
+function beside({ at, size }: Hover) {
+  return {
+    ...(at.x < size.width / 2 ? { left: at.x + 18 } : { right: size.width - at.x + 18 }),
+    ...(at.y < size.height / 2 ? { top: at.y + 12 } : { bottom: size.height - at.y + 12 }),
+  };
 }

@@ -23,7 +23,7 @@ import { GraphCanvas, type GraphHandle } from "./GraphCanvas";
 import { type Hover, HoverCard } from "./HoverCard";
 import type { Direction } from "./links";
 import { NodePanel } from "./NodePanel";
-import { useLayout, usePath, useTrace, useWholeGraph } from "./useDrawing";
+import { usePath, usePlaced, useTrace, useWholeGraph } from "./useDrawing";
 
 export function Component() {
   const [search, setSearch] = useSearchParams();
@@ -40,9 +40,8 @@ export function Component() {
   const whole = useWholeGraph(from === null);
   const trace = useTrace(from, direction, depth);
   const drawn = from === null ? whole.data : trace.data?.drawing;
-  const points = useLayout(drawn);
+  const placed = usePlaced(drawn, !wide);
   const path = usePath(one, other);
-  const placed = drawn && points && drawn.nodes.every((node) => points.has(node.id));
   const marked = useMemo(() => {
     if (one && other) return path.data ? new Set(path.data) : null;
     return found;
@@ -65,7 +64,7 @@ export function Component() {
   const empty = from === null && drawn?.nodes.length === 0;
   const sets = drawn?.nodes.filter((node) => node.kind === "set").length ?? 0;
   const jobs = (drawn?.nodes.length ?? 0) - sets;
-  const summary = `${formatCount(sets, "set")} and ${formatCount(jobs, "job")}`;
+  const summary = jobs > 0 ? `${formatCount(sets, "set")} and ${formatCount(jobs, "job")}` : formatCount(sets, "set");
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -117,11 +116,11 @@ export function Component() {
               overflow: "hidden",
             }}
           >
-            {placed && points ? (
+            {placed ? (
               <GraphCanvas
+                key={`${from} ${direction}`}
                 handle={graph}
-                drawing={drawn}
-                points={points}
+                placed={placed}
                 chosen={chosen}
                 marked={marked}
                 label={`Graph of ${summary}. Find a node above to read about it.`}
@@ -168,7 +167,16 @@ export function Component() {
 
 function Legend({ text }: { text: string }) {
   return (
-    <Group pos="absolute" bottom={8} left={8} gap={6} style={{ pointerEvents: "none" }}>
+    <Group
+      pos="absolute"
+      bottom={0}
+      left={0}
+      gap={6}
+      p={8}
+      bg="var(--mantine-color-body)"
+      bdrs="md"
+      style={{ pointerEvents: "none" }}
+    >
       <Badge variant="light" color="berry" tt="none" radius="sm">
         ▬ set
       </Badge>

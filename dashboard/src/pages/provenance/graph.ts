@@ -66,4 +66,5 @@ export interface Point {
 export interface LayoutRequest {
   ids: string[];
   edges: [string, string][];
+  tall: boolean; // from top to bottom, for a narrow window; else from left to right
 }

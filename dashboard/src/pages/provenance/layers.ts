@@ -1,16 +1,25 @@
 import type { LayoutRequest, Point } from "./graph";
+import { packed, partsOfGraph } from "./packing";
 
 const ACROSS = 190;
 const DOWN = 46;
+const MOST_STRETCHED = 2.5;
+const TALL = { across: 150 / DOWN, down: 80 / ACROSS }; // names need room beside the nodes
 
 /**
- * A layered drawing, from left to right, in time that grows with the number of edges: thousands
+ * A layered drawing in time that grows with the number of edges: thousands
  * of nodes are placed in milliseconds, where a thorough layout takes minutes.
  *
- * The layer of a node is its longest way from a source; within a layer nodes are ordered by
- * the mean of their neighbours' places, in a few sweeps.
+ * The layer of a node is its longest way from a source, or a later one if that makes its edges
+ * shorter; within a layer nodes are ordered by the mean of their neighbours' places, in a few
+ * sweeps.
  */
-export function layered({ ids, edges }: LayoutRequest): Map<string, Point> {
+export function layered(request: LayoutRequest): Map<string, Point> {
+  const parts = partsOfGraph(request).map((part) => placed({ ...part, tall: request.tall }));
+  return packed(parts, request.tall ? 0.75 : 1.5);
+}
+
+function placed({ ids, edges, tall }: LayoutRequest): Map<string, Point> {
   const { out, into } = neighbours(ids, edges);
   const layers = layersOf(ids, out, into);
   const row = new Map<string, number>();
@@ -21,7 +30,11 @@ export function layered({ ids, edges }: LayoutRequest): Map<string, Point> {
       order(layer, forward ? into : out, row);
     }
   }
-  return place(layers, into, out);
+  const points = place(layers, into, out);
+  if (tall) {
+    for (const [id, { x, y }] of points) points.set(id, { x: y * TALL.across, y: x * TALL.down });
+  }
+  return points;
 }
 
 type Links = Map<string, string[]>;
@@ -49,6 +62,11 @@ function layersOf(ids: string[], out: Links, into: Links): string[][] {
       waiting.set(next, left);
       if (left === 0) ready.push(next);
     }
+  }
+  for (const id of ready.toReversed()) {
+    const next = out.get(id) ?? [];
+    if (next.length === 0 || next.length < (into.get(id)?.length ?? 0)) continue;
+    depth.set(id, Math.min(...next.map((one) => depth.get(one) ?? 0)) - 1);
   }
   const layers: string[][] = [];
   for (const id of ids) {
@@ -92,10 +110,17 @@ function place(layers: string[][], into: Links, out: Links): Map<string, Point> 
     }
   }
   const points = new Map<string, Point>();
+  const stretched = stretch(layers.length * ACROSS, [...y.values()]);
   layers.forEach((layer, column) => {
-    for (const id of layer) points.set(id, { x: column * ACROSS, y: y.get(id) ?? 0 });
+    for (const id of layer) points.set(id, { x: column * ACROSS, y: (y.get(id) ?? 0) * stretched });
   });
   return points;
+}
+
+/** Rows further apart where the drawing would be a narrow band. */
+function stretch(width: number, ys: number[]): number {
+  const height = ys.reduce((a, b) => Math.max(a, b), 0) - ys.reduce((a, b) => Math.min(a, b), 0);
+  return Math.max(1, Math.min(MOST_STRETCHED, width / 2 / Math.max(1, height)));
 }
 
 /** The wishes moved apart to at least one row, by pooling neighbours that are too close. */

@@ -4,11 +4,14 @@ import { layered } from "./layers";
 
 const SMALL = 400; // dagre's drawing is finer, but its time grows with the square
 
-function fine({ ids, edges }: LayoutRequest): Map<string, Point> {
+function fine({ ids, edges, tall }: LayoutRequest): Map<string, Point> {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", ranksep: 70, nodesep: 18, edgesep: 8 });
+  graph.setGraph({ rankdir: tall ? "TB" : "LR", ranksep: tall ? 42 : 48, nodesep: 26, edgesep: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const id of ids) graph.setNode(id, { width: id.startsWith("job:") ? 60 : 120, height: 34 });
+  for (const id of ids) {
+    const width = tall ? 145 : id.startsWith("job:") ? 60 : 120;
+    graph.setNode(id, { width, height: tall ? 24 : 34 });
+  }
   for (const [source, target] of edges) graph.setEdge(source, target);
   dagre.layout(graph);
   return new Map(

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api, got, type Schemas } from "../../api/client";
 import { type Drawing, drawing, type LayoutRequest, type Point } from "./graph";
 import { type Direction, partsOf } from "./links";
@@ -64,25 +64,34 @@ export function usePath(one: string | null, other: string | null) {
   });
 }
 
-/** Places for the nodes, computed beside the page so that it stays alive. */
-export function useLayout(drawn: Drawing | undefined): Map<string, Point> | null {
-  const request = useMemo<LayoutRequest | null>(
-    () =>
-      drawn
-        ? {
-            ids: drawn.nodes.map((node) => node.id),
-            edges: drawn.edges.map((edge) => [edge.source, edge.target]),
-          }
-        : null,
-    [drawn],
-  );
-  const [points, setPoints] = useState<Map<string, Point> | null>(null);
+/** A drawing with a place for each of its nodes. */
+export interface Placed {
+  drawing: Drawing;
+  points: Map<string, Point>;
+  tall: boolean;
+}
+
+/** The latest drawing that has been placed, which is done beside the page so that it stays alive. */
+export function usePlaced(drawn: Drawing | undefined, tall: boolean): Placed | null {
+  const [placed, setPlaced] = useState<Placed | null>(null);
+  const worker = useRef<Worker | null>(null);
   useEffect(() => {
-    if (!request) return;
-    const worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
-    worker.onmessage = ({ data }: MessageEvent<Map<string, Point>>) => setPoints(data);
-    worker.postMessage(request);
-    return () => worker.terminate();
-  }, [request]);
-  return points;
+    worker.current = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+    return () => worker.current?.terminate();
+  }, []);
+  useEffect(() => {
+    const placing = worker.current;
+    if (!drawn || !placing) return;
+    const take = ({ data }: MessageEvent<Map<string, Point>>) => {
+      if (drawn.nodes.every((node) => data.has(node.id))) setPlaced({ drawing: drawn, points: data, tall });
+    };
+    placing.addEventListener("message", take);
+    placing.postMessage({
+      ids: drawn.nodes.map((node) => node.id),
+      edges: drawn.edges.map((edge) => [edge.source, edge.target]),
+      tall,
+    } satisfies LayoutRequest);
+    return () => placing.removeEventListener("message", take);
+  }, [drawn, tall]);
+  return placed;
 }

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
 import { formatCost, formatDuration, formatSize } from "../../format";
+import { PageTitle } from "../../parts/PageTitle";
 import { Problem } from "../../parts/Problem";
 import { Wide } from "../../parts/Wide";
 import { showValue } from "../../values";
@@ -18,18 +19,24 @@ export function Component() {
     queryKey: ["templates", name],
     queryFn: () => got(api.GET("/api/v1/templates/{template}", { params: { path: { template: name } } })),
   });
-  if (template.error) return <Problem error={template.error} />;
+  if (template.error) {
+    return (
+      <Stack>
+        <PageTitle within="Provisioning" to="/provisioning">
+          {name}
+        </PageTitle>
+        <Problem error={template.error} />
+      </Stack>
+    );
+  }
   if (!template.data) return <Skeleton h={400} />;
   const { data } = template;
   return (
     <Stack>
       <Group>
-        <Title order={1} size="h3" className="name">
-          <Anchor component={Link} to="/provisioning" inherit c="dimmed">
-            Provisioning
-          </Anchor>{" "}
-          / {data.name}
-        </Title>
+        <PageTitle within="Provisioning" to="/provisioning">
+          {data.name}
+        </PageTitle>
         <Badge variant="light" tt="none" color={STATUS_COLOR[data.status]}>
           {data.status}
         </Badge>

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, Select, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Select, Skeleton, Stack, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Workflow } from "lucide-react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
@@ -6,6 +6,7 @@ import { api, got } from "../../api/client";
 import { formatCount, formatMoment, formatSize, formatTime } from "../../format";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { MetadataEditor } from "../../parts/MetadataEditor";
+import { PageTitle } from "../../parts/PageTitle";
 import { Problem } from "../../parts/Problem";
 import { setLink } from "../data/links";
 import { traceLink } from "../provenance/links";
@@ -36,22 +37,28 @@ export function Component() {
       ),
     enabled: found.isSuccess,
   });
-  if (found.error) return <Problem error={found.error} />;
+  if (found.error) {
+    return (
+      <Stack>
+        <PageTitle within="Sets" to="/sets">
+          {name}
+        </PageTitle>
+        <Problem error={found.error} />
+      </Stack>
+    );
+  }
   if (!found.data) return <Skeleton h={300} />;
   const set = found.data;
   return (
     <Stack>
       <Group justify="space-between">
-        <Title order={1} size="h3" className="name">
-          <Anchor component={Link} to="/sets" inherit c="dimmed">
-            Sets
-          </Anchor>{" "}
-          / {set.name}:{set.version}
-        </Title>
+        <PageTitle within="Sets" to="/sets">
+          {set.name}:{set.version}
+        </PageTitle>
         <Group gap="xs">
           <Select
             aria-label="Version"
-            w={290}
+            w={310}
             value={String(set.version)}
             data={(versions.data?.items ?? [set]).map((one) => ({
               value: String(one.version),

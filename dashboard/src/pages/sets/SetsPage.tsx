@@ -98,6 +98,7 @@ export function Component() {
         value={q}
         onSubmit={(next) => setSearch(next ? { q: next } : {})}
         error={sets.error}
+        kind="set"
         keys={keys}
         values={values}
       />

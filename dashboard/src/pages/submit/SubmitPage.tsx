@@ -1,11 +1,14 @@
 import { Anchor, Button, Checkbox, Group, NumberInput, Paper, Select, SimpleGrid, Skeleton, Stack, TagsInput, Textarea, TextInput, Title } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
+import type { Progress } from "../../api/upload";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { Problem } from "../../parts/Problem";
 import { asCommandLine } from "../jobs/writing";
+import { type LocalCode, sendCode } from "./code";
+import { CodeField } from "./CodeField";
 import { draftOf, EMPTY, type JobDraft, requestOf } from "./draft";
 
 /** A new job, or an earlier one with changes: `?from=JOB`. */
@@ -45,7 +48,6 @@ export function Component() {
 
 function JobForm({ draft }: { draft: JobDraft }) {
   const go = useNavigate();
-  const queries = useQueryClient();
   const [job, setJob] = useState(draft);
   const sets = useQuery({
     queryKey: ["sets", "names"],
@@ -54,16 +56,20 @@ function JobForm({ draft }: { draft: JobDraft }) {
   const names = (sets.data?.items ?? []).map((one) => one.name);
   const set = <K extends keyof JobDraft>(key: K) => (value: JobDraft[K]) =>
     setJob((before) => ({ ...before, [key]: value }));
-  const text = (key: "command" | "name" | "code" | "args" | "env" | "output" | "outputPath" | "memory" | "timeout" | "description" | "requirements") => ({
+  const text = (key: "command" | "name" | "args" | "env" | "output" | "outputPath" | "memory" | "timeout" | "description" | "requirements") => ({
     value: job[key],
     onChange: (event: { currentTarget: { value: string } }) => set(key)(event.currentTarget.value),
   });
+  const [local, setLocal] = useState<LocalCode | null>(null);
+  const [progress, setProgress] = useState<Progress | null>(null);
   const submit = useMutation({
-    mutationFn: () => got(api.POST("/api/v1/jobs", { body: requestOf(job) })),
-    onSuccess: async (made) => {
-      await queries.invalidateQueries({ queryKey: ["search", "jobs"] });
-      await go(`/jobs/${made.id}`);
+    mutationFn: async () => {
+      const request = requestOf(job); // what is wrong in the form is said before anything is sent
+      const code = local ? await sendCode(local, job.name.trim(), setProgress) : request.code;
+      return got(api.POST("/api/v1/jobs", { body: { ...request, code } }));
     },
+    onSettled: () => setProgress(null),
+    onSuccess: (made) => go(`/jobs/${made.id}`),
   });
   function send(event: FormEvent) {
     event.preventDefault();
@@ -93,11 +99,12 @@ function JobForm({ draft }: { draft: JobDraft }) {
                 onChange={set("input")}
                 splitChars={[",", " "]}
               />
-              <TextInput
-                label="Code"
-                description="A reference to files in the lake."
-                placeholder="/src/@mycode:1"
-                {...text("code")}
+              <CodeField
+                reference={job.code}
+                setReference={set("code")}
+                local={local}
+                setLocal={setLocal}
+                progress={progress}
               />
               <TextInput label="Output set" description="Made of what lies under the path." placeholder="model" {...text("output")} />
               <TextInput label="Output path" description="Below the working directory." {...text("outputPath")} />
@@ -162,7 +169,7 @@ function JobForm({ draft }: { draft: JobDraft }) {
             Submit
           </Button>
         </Group>
-        {job.command.trim() && <AsCommand job={job} />}
+        {job.command.trim() && <AsCommand job={local ? { ...job, code: local.path } : job} />}
       </Stack>
     </form>
   );

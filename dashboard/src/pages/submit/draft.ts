@@ -129,7 +129,7 @@ const UNITS: Record<string, number> = {
   tib: 2 ** 40,
 };
 
-export function memoryOf(text: string): number {
+function memoryOf(text: string): number {
   const found = /^([\d.]+)\s*([kmgt]?i?b)$/i.exec(text.trim());
   const unit = UNITS[(found?.[2] ?? "").toLowerCase()];
   const amount = Number(found?.[1]);
@@ -137,7 +137,7 @@ export function memoryOf(text: string): number {
   return Math.round(amount * unit);
 }
 
-export function memoryText(bytes: number): string {
+function memoryText(bytes: number): string {
   for (const [unit, size] of [["GiB", 2 ** 30], ["GB", 1e9], ["MiB", 2 ** 20], ["MB", 1e6]] as const) {
     if (bytes >= size && bytes % size === 0) return `${bytes / size}${unit}`;
   }

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from acai.api.needs import Caller, Needs, Platform, Routes
 from acai.api.streams import EventStream, Found, event
-from acai.engine.hints import project_topic
+from acai.engine.hints import news_topic, project_topic
 from acai.model.errors import InvalidInput
 from acai.stores.records.job_changes import JobChange
 
@@ -34,10 +34,13 @@ LastEventId = Annotated[
 async def events(
     request: Request, caller: Caller, platform: Platform, last_event_id: LastEventId = None
 ) -> EventStream:
-    """Server-sent events from now on: `job`, when a job of the project enters a state.
+    """Server-sent events from now on: `job`, when a job of the project enters a state; and
+    `changed` with `{"again"}`, what else has changed and may be read again: `files`, `sets`,
+    `metadata/KIND`, `jobs/ID/usage`, `jobs/ID/series`, or `anything`.
 
-    After a break, send the last `id` as `Last-Event-ID`: no event is missed, and those of the
-    last few seconds may come once more.
+    After a break, send the last `id` as `Last-Event-ID`: no `job` is missed, and those of the
+    last few seconds may come once more. `changed` is a hint, about twice a second at most; what
+    changed during a break is not told.
     """
     project = caller.project
     since = None if last_event_id is None else _moment(last_event_id)
@@ -54,7 +57,8 @@ async def events(
             lines.append(event("job", _body(each), id=str((reached - _EPOCH) // _MICROSECOND)))
         return Found(events=b"".join(lines), more=found.more)
 
-    return EventStream(request, platform.hints, (project_topic(project),), look)
+    topics = (project_topic(project), news_topic(project))
+    return EventStream(request, platform.hints, topics, look)
 
 
 def _body(change: JobChange) -> dict[str, Any]:

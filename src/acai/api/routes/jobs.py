@@ -7,7 +7,7 @@ import time
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from acai.api.needs import Caller, Needs, Platform, Routes
@@ -150,9 +150,16 @@ def get_job_series(
 
 
 @routes.on("GET", "/jobs/{job}/usage", Needs.PROJECT)
-def get_job_usage(job: str, caller: Caller, platform: Platform) -> UsageList:
+def get_job_usage(
+    job: str,
+    caller: Caller,
+    platform: Platform,
+    after: Annotated[
+        AwareDatetime | None, Query(description="Only samples after this one's time.")
+    ] = None,
+) -> UsageList:
     """CPU and memory of a job's program, sampled about each second."""
-    return UsageList(items=list(platform.registry.usage(caller, job)))
+    return UsageList(items=list(platform.registry.usage(caller, job, after=after)))
 
 
 @routes.on("GET", "/queue", Needs.PROJECT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Annotated
 
@@ -18,7 +18,8 @@ from acai.api.routes.events import LastEventId
 from acai.api.services import Services
 from acai.api.streams import EventStream, Found, event
 from acai.engine.hints import job_topic, log_topic
-from acai.engine.log_reading import Complete, LogFollower, Printed
+from acai.engine.log_lines import LineCutter
+from acai.engine.log_reading import Complete, LogFollower, Printed, Retried
 from acai.engine.logs import MOST
 from acai.model.assignments import LogAnswer
 from acai.model.errors import Forbidden, InvalidInput, TooLarge
@@ -27,11 +28,16 @@ from acai.model.identity import Principal
 routes = Routes("logs")
 _PLACE = re.compile(r"(?:(\d{1,9}):)?(\d{1,18})", re.ASCII)
 _PACKED_MOST = MOST + 1024  # zlib adds some bytes to what it cannot pack
+_LOOKS = 32  # pieces of a long line that are passed over before the reader hears of it
 
 Start = Annotated[int | None, Query(ge=0, le=2**60, description="The first byte; 0 if not given.")]
 Tail = Annotated[int | None, Query(ge=0, le=2**60, description="Only the last so many lines.")]
 Attempt = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest if not given.")]
 Follow = Annotated[bool, Query(description="Stay, and send what comes, as server-sent events.")]
+Longest = Annotated[
+    int | None,
+    Query(ge=1, le=2**31 - 1, description="With `follow`: most bytes of a line; all if not given."),
+]
 Encoding = Annotated[str | None, Header(alias="x-acai-encoding", description="`zlib`, or none.")]
 
 
@@ -51,6 +57,7 @@ async def job_logs(
     start: Start = None,
     tail: Tail = None,
     attempt: Attempt = None,
+    longest: Longest = None,
     last_event_id: LastEventId = None,
 ) -> StreamingResponse:
     """The bytes that a job has printed, as they are: all of them, from `start`, or the `tail`.
@@ -58,7 +65,8 @@ async def job_logs(
     With `follow`, events `log` with `{"attempt", "start", "data"}`, the data in base64, in order
     and complete; `attempt` when the job is tried again and its next log begins; `end` with
     `{"status"}` once the job has ended and everything was sent. An `id` is `ATTEMPT:OFFSET`, the
-    place after the event: send it as `Last-Event-ID` to go on from there.
+    place after the event: send it as `Last-Event-ID` to go on from there. With `longest`, the rest
+    of a longer line is not sent: an event `cut` with `{"attempt", "start", "size"}` stands for it.
     """
     if start is not None and tail is not None:
         raise InvalidInput("give start or tail, not both")
@@ -67,7 +75,8 @@ async def job_logs(
             _follower, platform, caller, job, start, tail, attempt, last_event_id
         )
         topics = (log_topic(follower.job), job_topic(follower.job))
-        return EventStream(request, platform.hints, topics, lambda: _look(follower))
+        cutter = None if longest is None else LineCutter(longest)
+        return EventStream(request, platform.hints, topics, lambda: _look(follower, cutter))
     return await run_in_threadpool(_plain, platform, caller, job, start, tail, attempt)
 
 
@@ -122,18 +131,39 @@ def _follower(
     return logs.follow(project, head, attempt=attempt, start=start or 0, only=only)
 
 
-def _look(follower: LogFollower) -> Found:
-    found = follower.look()
-    if found is None:
-        return Found()
-    if isinstance(found, Printed):
-        data = base64.b64encode(found.data).decode()
-        body = {"attempt": found.attempt, "start": found.start, "data": data}
-        return Found(events=event("log", body, id=f"{found.attempt}:{found.end}"), more=True)
-    if isinstance(found, Complete):
-        return Found(events=event("end", {"status": found.status.value}), last=True)
-    begun = event("attempt", {"attempt": found.attempt}, id=f"{found.attempt}:0")
-    return Found(events=begun, more=True)
+def _look(follower: LogFollower, cutter: LineCutter | None) -> Found:
+    events = bytearray()
+    for _ in range(_LOOKS):
+        found = follower.look()
+        if found is None:
+            return Found(events=bytes(events))
+        if isinstance(found, Complete):
+            events += event("end", {"status": found.status.value})
+            return Found(events=bytes(events), last=True)
+        if isinstance(found, Retried):
+            if cutter is not None:
+                cutter.new_log()
+            events += event("attempt", {"attempt": found.attempt}, id=f"{found.attempt}:0")
+            break
+        pieces = [found.data] if cutter is None else list(cutter.cut(found.data))
+        events += b"".join(_printed(found, pieces))
+        if any(isinstance(piece, bytes) for piece in pieces):
+            break
+    return Found(events=bytes(events), more=True)
+
+
+def _printed(found: Printed, pieces: Sequence[bytes | int]) -> Iterator[bytes]:
+    start = found.start
+    for piece in pieces:
+        body: dict[str, object] = {"attempt": found.attempt, "start": start}
+        if isinstance(piece, bytes):
+            start += len(piece)
+            body["data"] = base64.b64encode(piece).decode()
+        else:
+            start += piece
+            body["size"] = piece
+        name = "log" if "data" in body else "cut"
+        yield event(name, body, id=f"{found.attempt}:{start}")
 
 
 @routes.on("POST", "/agent/log", Needs.JOB)

@@ -8,15 +8,17 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from acai.api.needs import Caller, Needs, Platform, Routes
-from acai.api.paging import Cursor, Limit, Page, decode_cursor, encode_cursor
+from acai.api.paging import Cursor, Limit, Page, decode_cursor, encode_cursor, page
 from acai.lake.metadata import MOST
 from acai.lake.search import Found
-from acai.model.described import EntityMetadata, FoundFile, FoundJob, FoundSet
+from acai.model.described import EntityMetadata, FoundFile, FoundJob, FoundSet, MetadataKey
 from acai.model.metadata import EntityKind, value_from_json
 
 routes = Routes("metadata")
 
 Entity = Annotated[str, Query(description="file:REF, set:REF or job:ID")]
+Kind = Annotated[EntityKind, Query(description="What the keys are of.")]
+Begun = Annotated[str, Query(max_length=512, description="What they begin with.")]
 QueryText = Annotated[str, Query(description="A query; see docs/queries.md.")]
 
 
@@ -54,6 +56,47 @@ def set_metadata(body: MetadataToSet, caller: Caller, platform: Platform) -> Des
 def remove_metadata(body: MetadataToRemove, caller: Caller, platform: Platform) -> EntityMetadata:
     """Take keys and tags away."""
     return platform.metadata.remove(caller, body.entity, body.keys, body.tags)
+
+
+@routes.on("GET", "/metadata/keys", Needs.PROJECT)
+def list_metadata_keys(
+    caller: Caller,
+    platform: Platform,
+    *,
+    kind: Kind,
+    prefix: Begun = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Page[MetadataKey]:
+    """The keys that a query can name, with the types of their values: to complete one.
+
+    After a relation, such as `job.` for sets, they are the keys of what it leads to.
+    """
+    after = decode_cursor(cursor, "")
+    found = platform.vocabulary.keys(caller, kind, prefix=prefix, after=after, limit=limit + 1)
+    return page(found, limit, lambda one: one.key)
+
+
+@routes.on("GET", "/metadata/values", Needs.PROJECT)
+def list_metadata_values(
+    caller: Caller,
+    platform: Platform,
+    *,
+    kind: Kind,
+    key: Annotated[str, Query(max_length=256, description="A key, or `tag`.")],
+    prefix: Begun = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Page[str]:
+    """The different texts of a key, or tags: to complete one. A key of numbers has none.
+
+    Of a text of more than 512 characters, they are the first.
+    """
+    after = decode_cursor(cursor, "")
+    found = platform.vocabulary.values(
+        caller, kind, key, prefix=prefix, after=after, limit=limit + 1
+    )
+    return page(found, limit, str)
 
 
 @routes.on("GET", "/search/files", Needs.PROJECT)

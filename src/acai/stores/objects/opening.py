@@ -156,6 +156,7 @@ def _open_s3(url: BucketUrl, env: Mapping[str, str]) -> SigningStore:
 
     inside = bucket_at(endpoint)
     inside.ensure()
+    inside.let_browsers_in()
     config: S3Config = {
         "endpoint": inside.origin if style == "host" else endpoint.rstrip("/"),
         "region": region,

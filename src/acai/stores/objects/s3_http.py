@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,6 +22,7 @@ from acai.stores.objects.sigv4 import (
     presign,
 )
 
+log = logging.getLogger("acai.objects")
 _TIMEOUT = urllib3.Timeout(connect=5, read=60)
 _NO_ROOM = {"507", "InsufficientStorage", "QuotaExceeded", "XMinioStorageFull"}
 _NO_RIGHT = {
@@ -31,6 +35,14 @@ _NO_RIGHT = {
     "AuthorizationHeaderMalformed",
     "RequestTimeTooSkewed",
 }
+# Any page may ask, for asking is not enough: what is answered is what our URLs were signed for.
+_CORS = (
+    b"<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>"
+    b"<AllowedMethod>GET</AllowedMethod><AllowedMethod>PUT</AllowedMethod>"
+    b"<AllowedHeader>*</AllowedHeader><ExposeHeader>ETag</ExposeHeader>"
+    b"<MaxAgeSeconds>3600</MaxAgeSeconds></CORSRule></CORSConfiguration>"
+)
+_NO_CORS = ("NoSuchCORSConfiguration", "404")
 _RETRIES = urllib3.Retry(
     total=3,
     backoff_factor=0.2,
@@ -132,6 +144,20 @@ class Bucket:
             ).encode()
         # Another process may have made it between the two requests.
         self.request("PUT", "", body=body, allow=("BucketAlreadyOwnedByYou",))
+
+    def let_browsers_in(self) -> None:
+        """Give the bucket a CORS rule, unless it has some of its own or we may not.
+
+        Without one a browser keeps what a signed URL answers from the dashboard's pages.
+        """
+        try:
+            if self.request("GET", "", query={"cors": ""}, allow=_NO_CORS).code:
+                digest = base64.b64encode(hashlib.md5(_CORS, usedforsecurity=False).digest())
+                headers = {"content-md5": digest.decode()}
+                self.request("PUT", "", query={"cors": ""}, headers=headers, body=_CORS)
+        except Unavailable as error:
+            # Some stores know no such rules and let everybody in; `acai doctor` tries it.
+            log.info("the bucket's CORS rules were left alone", extra={"reason": error.message})
 
     def _refused(self, code: str) -> Unavailable:
         if code in _NO_ROOM:

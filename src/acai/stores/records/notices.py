@@ -28,7 +28,8 @@ class Notices:
             tx.execute(select(func.pg_notify(_CHANNEL, every)))
 
     def listen(self, stopping: threading.Event) -> Iterator[str]:
-        """The words that are sent from now on, until `stopping` is set.
+        """The words that are sent from now on, until `stopping` is set; first an empty one, when
+        it hears.
 
         Raises Unavailable when the connection cannot be had or is lost. It is one of its own,
         not one of those that requests share.
@@ -39,6 +40,7 @@ class Notices:
             raw: Any = connection.connection.driver_connection
             connection.detach()
             connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
+            yield ""
             try:
                 while not stopping.is_set():
                     for notice in raw.notifies(timeout=_LOOK_UP):
