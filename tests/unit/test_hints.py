@@ -56,6 +56,17 @@ def test_a_hint_from_another_thread_wakes() -> None:
     assert asyncio.run(scene())
 
 
+def test_nothing_is_kept_for_those_who_left() -> None:
+    hints = Hints()
+
+    async def leave() -> None:
+        with hints.watch(job_topic(1), log_topic(1)):
+            pass
+
+    asyncio.run(leave())
+    assert not hints._watches
+
+
 def test_closing_wakes_everybody_for_good() -> None:
     async def scene() -> list[bool]:
         hints = Hints()
