@@ -14,21 +14,19 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import draw, table
+from tables import EVALUATION_DATA, NOTHING_MEASURED, draw, table
 
 from acai.provisioning.runtime.selection import MODELS, fit_runtime
 from acai.provisioning.trials import Configuration, Trial, Value
 
-HERE = Path(__file__).resolve()
-DATA = Path(os.environ.get("ACAI_DATA", HERE.parents[3] / "shared" / "data")) / "c3o"
+DATA = EVALUATION_DATA / "c3o"
 FOLDS = 10
 RESOURCES = ("instance_count", "slots", "memory")
 
@@ -116,11 +114,14 @@ def _plot(job: str, real: Any, medians: Any) -> None:
     draw(f"c3o_{job.replace(' ', '_')}", paint)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", default="grep,kmeans,sort")
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()
+    if not DATA.exists():
+        print(f"no Spark runs in {DATA}: say where with ACAI_EVALUATION_DATA")
+        return NOTHING_MEASURED
     lines: list[list[str]] = []
     for job in options.jobs.split(","):
         trials = load(job)
@@ -131,7 +132,8 @@ def main() -> None:
             lines += report("kmeans over 2 nodes", larger, options.repeats)
     heads = ["job", "settings", "model", "MAPE", "MAE / mean", "median", "in 90 %", "a fit"]
     table(heads, lines)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

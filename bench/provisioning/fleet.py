@@ -38,6 +38,7 @@ from fleet_replay import (
     scout,
     trimtuner,
 )
+from tables import EVALUATION_DATA, NOTHING_MEASURED, OUT
 
 from acai.provisioning.fleet import (
     Goal,
@@ -269,12 +270,15 @@ def note(what: str, began: float) -> None:
     print(f"{what}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=50)
-    parser.add_argument("--out", type=Path, default=Path("bench/out"))
+    parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--only", default="search,total,training")
     given = parser.parse_args()
+    if not EVALUATION_DATA.exists():
+        print(f"no measured fleets in {EVALUATION_DATA}: say where with ACAI_EVALUATION_DATA")
+        return NOTHING_MEASURED
     given.out.mkdir(parents=True, exist_ok=True)
     store = given.out / "fleet.json"
     results: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
@@ -294,7 +298,8 @@ def main() -> None:
     (given.out / "fleet.md").write_text(report)
     print(report)
     plot(results, given.out)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

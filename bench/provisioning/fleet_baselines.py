@@ -25,6 +25,7 @@ from acai.provisioning.fleet.improvement import (
     relative_improvement,
 )
 from acai.provisioning.fleet.ledger import Ledger
+from acai.provisioning.matern import matern
 
 GUESSES = 160  # hyper-parameters tried per step; the likeliest is taken
 
@@ -90,9 +91,7 @@ class Features:
 
     def correlation(self, guesses: Array, rows: Array, columns: Array) -> Array:
         apart = (rows[:, None] - columns[None]) ** 2
-        distance = np.sqrt(5.0 * np.einsum("gd,rcd->grc", 1.0 / guesses**2, apart))
-        found: Array = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
-        return found
+        return matern(np.einsum("gd,rcd->grc", 1.0 / guesses**2, apart))
 
     def fit(self, tried: Sequence[int], values: Array) -> tuple[Array, Array]:
         """Mean and spread over all offers, by the guess of the greatest likelihood."""

@@ -1,7 +1,4 @@
-"""The data sets of measured runs that fleet searches are replayed on.
-
-The data is looked for in `$ACAI_EVALUATION_DATA`, or in `../shared/data` beside the repository.
-"""
+"""The data sets of measured runs that fleet searches are replayed on."""
 
 from __future__ import annotations
 
@@ -9,20 +6,15 @@ import csv
 import gzip
 import hashlib
 import io
-import os
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log2, log10
 from pathlib import Path
 
-from acai.provisioning.fleet import Configuration, Row
+from tables import EVALUATION_DATA as DATA
 
-DATA = Path(
-    os.environ.get(
-        "ACAI_EVALUATION_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    )
-)
+from acai.provisioning.fleet import Configuration, Row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,15 +170,13 @@ def plot(results: Mapping[str, Any], out: Path) -> None:
         figure.tight_layout()
         figure.savefig(out / "fleet-search.png", dpi=120)
     if "total" in results:
-        figure, panels = pyplot.subplots(1, 2, figsize=(11, 4.5))
-        for axes, (scenario, what) in zip(
-            panels, (("deadline", "cost"), ("budget", "time")), strict=True
-        ):
+        figure, panels = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+        for axes, scenario in zip(panels, ("deadline", "budget"), strict=True):
             methods = list(dict.fromkeys(row["method"] for row in results["total"]))
             multiples = sorted({row["multiple"] for row in results["total"]})
             for place, method in enumerate(methods):
                 heights = [
-                    mean(pick(results["total"], scenario, multiple, method), what)
+                    mean(pick(results["total"], scenario, multiple, method), "cost")
                     for multiple in multiples
                 ]
                 at = [number + (place - len(methods) / 2) * 0.1 for number in range(len(heights))]
@@ -186,7 +184,6 @@ def plot(results: Mapping[str, Any], out: Path) -> None:
             axes.set_xticks(
                 range(len(multiples)), [f"{multiple} median runs" for multiple in multiples]
             )
-            axes.set(title=f"{scenario}: total {what}, profiling counted")
-        panels[0].legend(fontsize=7)
-        figure.tight_layout()
+            axes.set(title=scenario, ylabel="search and job together / cheapest run")
+        figure.legend(*panels[0].get_legend_handles_labels(), ncols=5, loc="outside lower center")
         figure.savefig(out / "fleet-total.png", dpi=120)

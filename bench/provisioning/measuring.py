@@ -20,12 +20,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from limited import busy_neighbours, limits_enforceable, run_limited
+from tables import EVALUATION_DATA
 
 CACHE = Path(os.environ.get("ACAI_BENCH_CACHE", "~/.cache/acai-bench")).expanduser()
 POINTS = CACHE / "mnist_points.csv"
 TORCH = CACHE / "torch" / "bin" / "python"
 HERE = Path(__file__).resolve().parent
-DATA = Path(os.environ.get("ACAI_DATA", HERE.parents[2] / "shared" / "data")) / "mnist"
+DATA = EVALUATION_DATA / "mnist"
 CPUS = (0.5, 1.0, 1.5, 2.0)
 MEMORIES = (512, 1024, 2048)
 TRAIN_EPOCHS = (1, 2, 3)

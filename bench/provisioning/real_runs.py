@@ -13,14 +13,15 @@ fitted to or chosen by (5, 10 and 20 epochs). Prints three tables and draws them
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from measuring import CPUS, MEMORIES, read_points
-from tables import draw, table
+from measuring import CPUS, MEMORIES, POINTS, missing, plan, read_points
+from tables import NOTHING_MEASURED, draw, table
 
 from acai.provisioning.adaptive import Stop, grid, next_trials
 from acai.provisioning.hints import parse_template
@@ -122,7 +123,7 @@ def resampled(train: list[Trial], seed: int) -> dict[tuple[Configuration, object
     alike: dict[tuple[float, object], list[Trial]] = {}
     for one in finished(train):
         alike.setdefault((one.configuration.cpu, one.values["epochs"]), []).append(one)
-    found = {}
+    found: dict[tuple[Configuration, object], Trial] = {}
     for one in train:
         other = one
         if seed and one.outcome is Outcome.FINISHED:
@@ -148,7 +149,7 @@ def replay(measured: dict[tuple[Configuration, object], Trial]) -> tuple[list[li
         steps.append([*steps[-1], *new])
 
 
-def adaptive(train: list[Trial], test: list[Trial], replays: int = 10) -> None:
+def adaptive(train: list[Trial], test: list[Trial], replays: int) -> None:
     rows = []
     for seed in range(replays):
         measured = resampled(train, seed)
@@ -253,16 +254,14 @@ def as_published() -> list[Trial]:
 
 def verified() -> None:
     """The default and the choice, really run."""
-    measured: dict[tuple[float, float], list[float]] = {}
+    measured: dict[Configuration, list[float]] = {}
     for one in trials("verify"):
-        where = (one.configuration.cpu, one.configuration.memory_mb)
-        measured.setdefault(where, []).append(one.seconds)
+        measured.setdefault(one.configuration, []).append(one.seconds)
     if not measured:
         return
     print("\n   verified by real runs of 10 epochs")
     rows = []
-    for (cpu, memory), times in sorted(measured.items()):
-        where = Configuration(cpu=cpu, memory_mb=memory)
+    for where, times in sorted(measured.items(), key=lambda one: one[0].memory_mb):
         mean = float(np.mean(times))
         dollars = cost(DEFAULT_PRICES, where, mean)
         rows.append([str(where), str(len(times)), f"{mean:.1f} s", f"${dollars:.6f}"])
@@ -270,12 +269,20 @@ def verified() -> None:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replays", type=int, default=10)
+    options = parser.parse_args()
     train, test = trials("grid"), trials("test")
-    if not test:
-        print("nothing is measured yet: run bench/provisioning/measuring.py first")
-        return 1
+    if not train or not test:
+        print(
+            f"no runs to train and to test on in {POINTS}: make them with "
+            "python bench/provisioning/all.py --measure"
+        )
+        return NOTHING_MEASURED
+    if left := missing():
+        print(f"{len(left)} of {len(plan())} runs are still to be measured; these are of the rest")
     model = predictions(train, test)
-    adaptive(train, test)
+    adaptive(train, test, options.replays)
     provisioning("the measured program", model, train)
     published = as_published()
     provisioning("a program by the paper's law", fit_runtime(published), published)

@@ -1,12 +1,21 @@
-"""Tables on stdout, and plots into bench/out where matplotlib is installed."""
+"""Tables on stdout, plots into bench/out where matplotlib is installed, and where data lie.
+
+Measured data are looked for in `$ACAI_EVALUATION_DATA`, or in `../shared/data` beside the
+repository.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+NOTHING_MEASURED = 3  # a bench's exit code where the data that it analyses are not there
 OUT = Path(__file__).resolve().parents[1] / "out"
+EVALUATION_DATA = Path(
+    os.environ.get("ACAI_EVALUATION_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

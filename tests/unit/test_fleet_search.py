@@ -190,14 +190,24 @@ def test_good_configurations_are_found_with_few_measurements() -> None:
     assert np.mean(shares) < 1.1
 
 
+def test_a_budget_that_never_binds_still_makes_money_count() -> None:
+    free, counted = (
+        [search(TableCloud(table(seed)), goal, seed=seed) for seed in range(8)]
+        for goal in (fastest(), fastest_within(1e6))
+    )
+    assert sum(plan.spent_cost for plan in counted) < 0.9 * sum(plan.spent_cost for plan in free)
+
+
 def test_what_the_job_alone_must_meet_holds() -> None:
     rows = table(4)
     allowed = float(np.quantile([row.time_s for row in rows], 0.4))
     plan = search(TableCloud(rows), Goal(minimise="cost", run_within_s=allowed))
     assert plan.choice is not None and plan.run_s <= allowed
+    assert all(trial.observation.spent_s <= allowed for trial in plan.trials)
     dear = float(np.quantile([row.cost for row in rows], 0.3))
     plan = search(TableCloud(rows), Goal(minimise="time", run_cost_within=dear))
     assert plan.choice is not None and plan.run_cost <= dear
+    assert all(trial.observation.spent_cost <= dear * (1 + 1e-9) for trial in plan.trials)
 
 
 def test_quality_is_learnt_and_required() -> None:

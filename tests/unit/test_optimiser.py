@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from acai.model.errors import InvalidInput
-from acai.provisioning.adaptive import Candidate, Next, Stop, grid, grid_is_done, next_trials
+from acai.provisioning.adaptive import (
+    TOLERANCE,
+    Candidate,
+    Next,
+    Stop,
+    grid,
+    grid_is_done,
+    next_trials,
+)
 from acai.provisioning.hints import parse_template
 from acai.provisioning.memory import MemoryModel, fit_memory
 from acai.provisioning.optimiser import Goal, Optimise, Plan, configuration_grid, provision
@@ -192,18 +200,32 @@ def run(one: Candidate, draw: np.random.Generator) -> Trial:
     )
 
 
-def profile(seed: int, budget: float | None = None) -> tuple[list[Trial], Stop]:
+def profile(
+    seed: int, budget: float | None = None, tolerance: float = TOLERANCE
+) -> tuple[list[Trial], Stop]:
     draw = np.random.default_rng(seed)
     candidates = grid(TEMPLATE, cpus=tuple(SPEED))
     trials: list[Trial] = []
     for _ in range(len(candidates) + 1):
         found = next_trials(
-            candidates=candidates, trials=trials, prices=DEFAULT_PRICES, budget=budget
+            candidates=candidates,
+            trials=trials,
+            prices=DEFAULT_PRICES,
+            budget=budget,
+            tolerance=tolerance,
         )
         if isinstance(found, Stop):
             return trials, found
         trials.extend(run(one, draw) for one in found.candidates)
     raise AssertionError("it never stopped")
+
+
+def test_with_no_tolerance_it_goes_on_while_runs_teach() -> None:
+    enough, _ = profile(seed=3)
+    all_that_teach, stop = profile(seed=3, tolerance=0.0)
+    assert all_that_teach[: len(enough)] == enough
+    assert len(all_that_teach) > 1.4 * len(enough)
+    assert "teach" in stop.reason or "every candidate" in stop.reason
 
 
 def spent(trials: Sequence[Trial]) -> float:

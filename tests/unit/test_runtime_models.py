@@ -11,7 +11,7 @@ import pytest
 from acai.model.errors import InvalidInput
 from acai.provisioning.memory import fit_memory
 from acai.provisioning.runtime import loglinear, residual, scaling, student
-from acai.provisioning.runtime.gaussian import Fitted
+from acai.provisioning.runtime.gaussian import Fitted, unsteadiness
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.selection import MODELS, RuntimeModel, fit_runtime
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value
@@ -71,6 +71,47 @@ def test_a_prediction_is_one_distribution() -> None:
         prediction.quantile(1.0)
 
 
+def test_a_mixture_keeps_to_its_likelier_form_and_reaches_to_the_other() -> None:
+    prediction = Prediction(
+        location=np.log([[100.0, 10.0], [70.0, 10.0]]),
+        scale=np.full((2, 2), 0.05),
+        freedom=20,
+        chances=np.array([0.8, 0.2]),
+    )
+    assert prediction.median == pytest.approx([98.5, 10], rel=0.01)
+    low, high = prediction.interval(0.9)
+    assert low[0] < 72 and high[0] < 112
+    assert prediction.probability_below(high) - prediction.probability_below(low) == pytest.approx(
+        [0.9, 0.9]
+    )
+    draws = prediction.sample(np.random.default_rng(6), 40_000)
+    assert np.quantile(draws, 0.1, axis=0) == pytest.approx(prediction.quantile(0.1), rel=0.02)
+    assert draws.mean(axis=0) == pytest.approx(prediction.mean, rel=0.02)
+    assert prediction.spread == pytest.approx([np.hypot(0.05, 0.4 * np.log(10 / 7)), 0.05])
+
+
+def test_not_knowing_the_power_is_doubt_that_a_longer_run_settles() -> None:
+    trials = [
+        trial(1.0, (10 + 10 * n) * np.exp(noise), n=n)
+        for n, noise in zip((1.0, 2.0, 3.0) * 2, (0.05, -0.05, 0.0, -0.05, 0.05, 0.0), strict=True)
+    ]
+    model = scaling.fit(trials)
+    assert len(model.forms) > 1
+    far = model.space.encode([Configuration(cpu=1, memory_mb=1024)] * 2, [{"n": 20.0}, {"n": 2.0}])
+    doubts = np.diag(model.covariance(far, far))
+    within = np.diag(model.forms[0].covariance(far, far))
+    assert doubts[0] > 1.5 * within[0]
+    settled = scaling.fit([*trials, trial(1.0, 210.0, n=20.0)])
+    assert settled.chances[0] > max(0.9, model.chances[0])
+
+
+def test_longer_runs_scatter_less() -> None:
+    lengths = np.log([1.0, 10.0, 100.0, 1e6])
+    found = unsteadiness(lengths, float(np.log(10.0)))
+    assert found == pytest.approx([5.5, 1.0, 0.55, 0.5], rel=1e-3)
+    assert (unsteadiness(lengths, None) == 1).all()
+
+
 def test_the_log_linear_model_finds_the_powers_of_a_product() -> None:
     trials = [
         trial(cpu, 30 * epochs**1.2 * batch**-0.4 / cpu, epochs=epochs, batch=batch)
@@ -124,7 +165,7 @@ def test_choices_and_numbers_that_are_not_positive_are_modelled() -> None:
     assert asked(model.fitted, query).median == pytest.approx([query[0].seconds], rel=0.1)
     unseen = model.predict([query[0].configuration], {"opt": "lion", "share": 0.5})
     known = model.predict([query[0].configuration], {"opt": "adam", "share": 0.5})
-    assert unseen.scale[0] > 2 * known.scale[0]
+    assert unseen.spread[0] > 2 * known.spread[0]
     assert any("adam, sgd" in warning for warning in unseen.warnings)
 
 
@@ -144,6 +185,19 @@ def test_a_real_product_is_left_to_the_product() -> None:
         for size in (1.0, 4.0, 16.0, 64.0)
     ]
     assert fit_runtime(trials).name == loglinear.NAME
+
+
+@pytest.mark.parametrize(
+    ("seed", "places"), [(55, (1, 3, 7, 11, 14, 16, 20)), (91, (0, 12, 14, 18, 20, 21, 23))]
+)
+def test_a_product_that_is_lucky_with_a_few_runs_is_not_chosen(
+    seed: int, places: tuple[int, ...]
+) -> None:
+    trials = grid(noise=0.08, seed=seed)
+    model = fit_runtime([trials[place] for place in places])
+    errors = {score.model: score.error for score in model.scores}
+    assert errors[loglinear.NAME] < 0.6 * errors[scaling.NAME]
+    assert model.name != loglinear.NAME
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -166,9 +220,9 @@ def test_outside_the_runs_the_interval_is_wider_and_it_says_so() -> None:
     longer = model.predict([Configuration(cpu=1, memory_mb=1024)], {"epochs": 200.0})
     larger = model.predict([Configuration(cpu=8, memory_mb=1024)], {"epochs": 2.0})
     assert not inside.warnings
-    assert longer.scale[0] > 1.5 * inside.scale[0]
+    assert longer.spread[0] > 1.5 * inside.spread[0]
     assert "epochs 200" in longer.warnings[0]
-    assert larger.scale[0] > 1.5 * inside.scale[0]
+    assert larger.spread[0] > 1.5 * inside.spread[0]
     assert "vCPU 8" in larger.warnings[0]
 
 

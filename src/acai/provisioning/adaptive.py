@@ -1,10 +1,11 @@
 """Which profiling run to make next: the one that teaches most for what it costs.
 
-A belief is fitted to the trials so far: the set-up-and-scaling trend with its priors, and the
-kernel of the residual model. Each candidate would narrow the predictions that matter (the
-targets) by an amount that does not depend on how long it turns out to take; that amount per
-unit of predicted cost ranks the candidates. Profiling stops when the targets are known well
-enough, when nothing on offer teaches much, or when the budget is used up.
+A belief is fitted to the trials so far: the set-up-and-scaling trend in each form that it may
+have, with its priors, and the kernel of the residual model. Each candidate would narrow the
+predictions that matter (the targets) by an amount that does not depend on how long it turns out
+to take, also by telling the forms apart; that amount per unit of predicted cost ranks the
+candidates. Profiling stops when the targets are known well enough, when all that is on offer
+could not make them much better, or when the budget is used up.
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ from acai.provisioning.hints import Template
 from acai.provisioning.memory import MemoryModel, fit_memory
 from acai.provisioning.pricing import Prices, cost
 from acai.provisioning.runtime.gaussian import Fitted, condition
-from acai.provisioning.runtime.residual import Smooth
-from acai.provisioning.runtime.residual import fit as fit_residual
-from acai.provisioning.runtime.scaling import best_trend
+from acai.provisioning.runtime.residual import with_kernel
+from acai.provisioning.runtime.scaling import likely_trends
 from acai.provisioning.runtime.space import Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value, finished
 
 DEFAULT_CPUS = (0.5, 1.0, 2.0)
 DEFAULT_MEMORIES_MB = (512.0, 1024.0, 2048.0)
-TOLERANCE = 0.07  # the relative deviation of the targets at which the model is good enough
+TOLERANCE = 0.05  # the relative deviation of the targets at which the model is good enough
 ENOUGH_DONE = 0.95  # the share of a grid that is waited for; the rest are stragglers
 _REACH = 4.0  # targets lie at the largest values, and at this many times those
-_NEARLY = 1.3  # good enough is also: this close to what all the candidates together would reach
+_TEACHABLE = 0.05  # the deviation that all the candidates together must still be able to remove,
+_BESIDE = 0.7  # and as a share of the deviation that would stay
 _LITTLE = 0.01  # a candidate that lowers the targets' variance by less teaches nothing
 _HOPELESS = 3  # failures without one success
-_LEARNT = 10  # trials from which the kernel's settings are learnt, no longer supposed
 _SUPPOSED = (math.log(0.12), math.log(0.04))  # amplitudes over CPUs and over everything
 _SUPPOSED_LENGTH = math.log(1.5)
 
@@ -95,6 +95,7 @@ def next_trials(
 
     `trials` are all that is known, profiled or not; only profiled ones count against `budget`.
     `running` are started and not yet ended: they are not proposed again, and count as spent.
+    With a `tolerance` of 0 nothing is good enough, and it goes on while runs teach anything.
     """
     if budget is not None and not (math.isfinite(budget) and budget > 0):
         raise InvalidInput(f"the profiling budget must be above 0, not {budget:g}")
@@ -215,22 +216,20 @@ class _Belief:
             for one in candidates
         ]
         space = Space.of([*imagined, *done])
-        if len(done) >= _LEARNT:
-            return cls(fitted=fit_residual(done, space), prices=prices)
         at = space.encode_trials(done)
         log_seconds = np.log([one.seconds for one in done])
-        trend, weights = best_trend(_as_run(space, done), at, log_seconds)
+        trends, weights = likely_trends(_as_run(space, done), at, log_seconds)
         dimensions = 2 + len(space.numbers) + len(space.choices)
         settings = np.array([*_SUPPOSED, *[_SUPPOSED_LENGTH] * dimensions])
         fitted = condition(
             name="belief",
             space=space,
-            trend=trend,
-            kernel=Smooth(settings=settings, trend=trend),
+            candidates=with_kernel(trends, settings),
             at=at,
             log_seconds=log_seconds,
             noise=None,
             noise_weights=weights,
+            usual=float(log_seconds.mean()),
         )
         return cls(fitted=fitted, prices=prices)
 
@@ -242,22 +241,12 @@ class _Belief:
             [one.configuration for one in candidates], [one.values for one in candidates]
         )
         hourly = np.array([self.prices.hourly(one.configuration) for one in candidates])
-        capped = prediction.location + np.minimum(prediction.scale, 1.0) ** 2 / 2
-        return np.asarray(np.exp(capped) * hourly / 3600, dtype=np.float64)
+        return np.asarray(prediction.mean * hourly / 3600, dtype=np.float64)
 
-    def doubt(self, targets: Sequence[Candidate]) -> float:
-        """The deviation of the targets for not knowing the powers of the values."""
-        at = self.fitted.space.encode(
-            [one.configuration for one in targets], [one.values for one in targets]
-        )
-        return math.sqrt(max(float(self.fitted.doubt(at)[1].mean()), 0.0))
-
-    def covariance(self, a: Sequence[Candidate], b: Sequence[Candidate]) -> Floats:
-        space = self.fitted.space
-        return self.fitted.covariance(
-            space.encode([one.configuration for one in a], [one.values for one in a]),
-            space.encode([one.configuration for one in b], [one.values for one in b]),
-        )
+    def joint(self, of: Sequence[Candidate]) -> tuple[Floats, Floats]:
+        """The covariance of their log run times, and the variance by which runs scatter."""
+        at = self.fitted.space.encode([one.configuration for one in of], [one.values for one in of])
+        return self.fitted.covariance(at, at), self.fitted.noise_at(at)
 
 
 def _as_run(space: Space, done: Sequence[Trial]) -> Space:
@@ -282,17 +271,15 @@ def _choose(
     seen_cpus: set[float],
 ) -> Next | Stop:
     everything = [*running, *open_ones, *targets]
-    joint = belief.covariance(everything, everything)
-    noise = belief.fitted.noise**2
+    joint, noise = belief.joint(everything)
     for row in range(len(running)):
         joint = _after(joint, row, noise)
     aims = np.arange(len(everything) - len(targets), len(everything))
     rows = np.arange(len(running), len(running) + len(open_ones))
-    doubt = belief.doubt(targets)
-    spread = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
-    deviation = math.hypot(spread, doubt)
+    deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
     at_best = _after_all(joint, rows, aims, noise)
-    near = spread <= _NEARLY * at_best and doubt <= tolerance
+    teachable = math.sqrt(max(deviation**2 - at_best**2, 0.0))
+    near = tolerance > 0 and teachable <= max(_TEACHABLE, _BESIDE * at_best)
     open_rows = np.ones(len(open_ones), dtype=np.bool_)
     if deviation <= tolerance or near:
         # A CPU choice that was never run may be the odd one: belief alone does not settle it.
@@ -300,10 +287,7 @@ def _choose(
     if not open_rows.any():
         reason = f"predictions are good to {100 * deviation:.1f} %"
         if deviation > tolerance:
-            reason += (
-                f", and all the {len(rows)} runs left would only bring "
-                f"{100 * math.hypot(at_best, doubt):.1f} %"
-            )
+            reason += f", and all the {len(rows)} runs left would only bring {100 * at_best:.1f} %"
         return Stop(reason=reason)
     prices = belief.price(open_ones)
     picked: list[int] = []
@@ -321,7 +305,7 @@ def _choose(
         joint = _after(joint, int(rows[best]), noise)
     if not picked:
         return _nothing(gains, prices, left, deviation)
-    after = math.hypot(math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0)), doubt)
+    after = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
     return Next(
         candidates=tuple(open_ones[place] for place in picked),
         expected_cost=total,
@@ -329,26 +313,30 @@ def _choose(
     )
 
 
-def _gains(joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: float) -> Floats:
+def _gains(
+    joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: Floats
+) -> Floats:
     """By what share observing each row would lower the mean variance of the targets."""
-    lowered = (joint[np.ix_(rows, aims)] ** 2).sum(axis=1) / (np.diag(joint)[rows] + noise)
+    lowered = (joint[np.ix_(rows, aims)] ** 2).sum(axis=1) / (np.diag(joint) + noise)[rows]
     return np.asarray(lowered / np.diag(joint)[aims].sum(), dtype=np.float64)
 
 
 def _after_all(
-    joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: float
+    joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: Floats
 ) -> float:
     """The targets' deviation if every row were observed."""
-    known = joint[np.ix_(rows, rows)] + noise * np.eye(len(rows))
+    known = joint[np.ix_(rows, rows)] + np.diag(noise[rows])
     cross = joint[np.ix_(rows, aims)]
     left = np.diag(joint)[aims] - np.einsum("ij,ij->j", cross, np.linalg.solve(known, cross))
     return math.sqrt(max(float(left.mean()), 0.0))
 
 
-def _after(joint: Floats, row: int, noise: float) -> Floats:
+def _after(joint: Floats, row: int, noise: Floats) -> Floats:
     """The covariance once that row has been observed."""
     column = joint[:, row]
-    return np.asarray(joint - np.outer(column, column) / (column[row] + noise), dtype=np.float64)
+    return np.asarray(
+        joint - np.outer(column, column) / (column[row] + noise[row]), dtype=np.float64
+    )
 
 
 def _nothing(gains: Floats, prices: Floats, left: float, deviation: float) -> Stop:

@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from acai.provisioning.runtime.gaussian import Fitted, condition
+from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition
 from acai.provisioning.runtime.loglinear import Product
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.space import Encoded, Space
@@ -118,8 +118,9 @@ def _regress(
     return condition(
         name="peak memory",
         space=space,
-        trend=Product(prior=prior, shift=np.asarray(powers, dtype=np.float64)),
-        kernel=None,
+        candidates=[
+            Candidate(trend=Product(prior=prior, shift=np.asarray(powers, dtype=np.float64)))
+        ],
         at=at,
         log_seconds=peaks,
         noise=noise,

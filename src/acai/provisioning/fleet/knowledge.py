@@ -68,7 +68,7 @@ class Outlook:
 
     mean, spread   log of the objective, per hypothesis and offer
     unit           what one second of the job counts in the objective
-    cut_s          where a measurement would be cut
+    cut_s          where a measurement would be cut: it can then no longer be chosen
     edge           the largest objective with which the offer could still be chosen
     affordable     the chance that measuring it, and then running it, can be paid for
     fits           the chance of ending at or below the edge, with the quality asked for
@@ -106,7 +106,9 @@ def look(
     measured = np.minimum(cut / share, remaining / (share + 1.0 + margin))
     afterwards = np.where(fixed <= cut, (remaining - fixed) / (1.0 + margin), 0.0)
     payable = np.maximum(np.where(by_share, measured, afterwards), 1e-12)
-    useful = np.minimum(payable, np.minimum(goal.run_within_s, goal.run_cost_within / prices))
+    bound = np.minimum(goal.run_within_s, goal.run_cost_within / prices)
+    useful = np.minimum(payable, bound)
+    cut = np.where(by_share, np.minimum(cut, share * bound), cut)
     best = ledger.best()
     if best is not None:
         beaten = share * patience * best.objective(goal) / unit

@@ -15,6 +15,7 @@ from acai.model.errors import InvalidInput
 from acai.provisioning.fleet.cloud import Cloud, Configuration, Limit
 from acai.provisioning.fleet.goals import Goal
 from acai.provisioning.fleet.improvement import (
+    Array,
     absolute_improvement,
     chance_below,
     relative_improvement,
@@ -32,8 +33,9 @@ class Settings:
 
     openings            measurements taken from the smallest fleets before larger ones are open
     runs                how many runs the choice will serve: a measurement is worth its price
-                        while what it is expected to save on all of them exceeds it; inf never
-                        stops for that reason
+                        while what it is expected to save on all of them exceeds it, counting
+                        the time or the money that a deadline or a budget limits as well; inf
+                        never stops for that reason
     max_measurements    stop after so many
     price_power         0 ignores what a measurement takes, 1 divides the gain by it
     patience            a measurement is cut once the job there has taken this many times the
@@ -46,10 +48,10 @@ class Settings:
     """
 
     openings: int = 1
-    runs: float = 10.0
+    runs: float = 8.0
     max_measurements: int | None = None
     price_power: float = 1.0
-    patience: float = 1.2
+    patience: float = 1.0
     caution: float = 0.3
     margin: float = 0.05
     opening_share: float = 0.48
@@ -166,9 +168,10 @@ def choose(
     if not offers.size:
         return Stop(reason="every configuration that could help was tried")
     if not count:
+        opening = _roomiest(knowledge.space, offers, random)
         return Measure(
-            configuration=_roomiest(knowledge.space, offers, random),
-            limit=limit,
+            configuration=opening,
+            limit=_while_useful(limit, ledger.goal, opening),
             reason="the smallest fleet with the most memory to begin with",
         )
     view = look(knowledge, ledger, limit, offers, settings.patience)
@@ -198,6 +201,14 @@ def _roomiest(space: Space, offers: Numbers, random: np.random.Generator) -> Con
     return space.offers[int(random.choice(offers[memory == memory.max()]))]
 
 
+def _while_useful(limit: Limit, goal: Goal, offer: Configuration) -> Limit:
+    """The limit, and no longer than the job alone may take."""
+    if offer.measuring_s is not None:
+        return limit
+    longest = min(goal.run_within_s, goal.run_cost_within * 3600.0 / offer.price_per_hour)
+    return Limit(time_s=min(limit.time_s, longest * offer.measuring_share), cost=limit.cost)
+
+
 def _towards_a_first_fit(
     space: Space, ledger: Ledger, settings: Settings, limit: Limit, view: Outlook
 ) -> Measure | Stop:
@@ -208,7 +219,7 @@ def _towards_a_first_fit(
     pick = int(np.argmax(view.fits / price**settings.price_power))
     return Measure(
         configuration=space.offers[view.offers[pick]],
-        limit=limit,
+        limit=Limit(time_s=min(limit.time_s, float(view.cut_s[pick])), cost=limit.cost),
         reason=f"fits with a chance of {view.fits[pick]:.0%}, and nothing yet does",
     )
 
@@ -225,7 +236,8 @@ def _towards_a_better(
     gain = (view.weights @ relative) * view.quality
     saved = (view.weights @ absolute) * view.quality
     price = view.spend_s * view.unit
-    worth = (settings.runs == inf) | (saved > price / settings.runs)
+    took = price / have + _limited_share(ledger.goal, best, view)
+    worth = (settings.runs == inf) | (saved / have > took / settings.runs)
     worth &= view.affordable >= settings.caution
     if not worth.any():
         return Stop(reason="no measurement is expected to save what it takes")
@@ -238,3 +250,13 @@ def _towards_a_better(
         reason=f"expected to save {saved[pick] / have:.1%} of the best found, "
         f"for {price[pick] / have:.2f} times what that takes",
     )
+
+
+def _limited_share(goal: Goal, best: Trial, view: Outlook) -> Array:
+    """What each measurement takes of that which is limited, beside running the best found."""
+    share = np.zeros_like(view.spend_s)
+    if goal.deadline_s < inf:
+        share = np.maximum(share, view.spend_s / best.observation.time_s)
+    if goal.budget < inf:
+        share = np.maximum(share, view.spend_s * view.prices / best.run_cost)
+    return share

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from acai.model.errors import InvalidInput
 from acai.provisioning.fleet.cloud import Configuration
+from acai.provisioning.matern import matern
 
 Array = npt.NDArray[np.float64]
 
@@ -232,11 +233,9 @@ class Belief:
 
 
 def _nearness(points: Array, offer: int, length: Array) -> Array:
-    """The Matérn 5/2 correlation of one offer with all, per hypothesis."""
+    """The correlation of one offer with all, per hypothesis."""
     apart = (points - points[offer]) ** 2
-    distance = np.sqrt(5.0 * (1.0 / length**2) @ apart.T)
-    near: Array = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
-    return near
+    return matern((1.0 / length**2) @ apart.T)
 
 
 def _coordinates(offers: Sequence[Configuration]) -> Array:

@@ -1,10 +1,11 @@
 """Regression in the logarithm of the run time around a trend, with or without a kernel.
 
 A trend is any function of the encoded trial that has parameters with Gaussian priors. Around
-its best parameters it is as good as linear, so that the model is one Gaussian: prior covariance
+its best parameters it is as good as linear, so that a model is one Gaussian: prior covariance
 J P J' + kernel + noise. From that follow the prediction, its spread within and outside the
 range of the trials, what leaving trials out would have predicted, and how much a further trial
-would narrow a prediction.
+would narrow a prediction. Where the trend may have several forms, the model is the mixture of
+one such Gaussian each, weighed by the evidence.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.space import Encoded, Space
@@ -24,6 +24,10 @@ from acai.provisioning.trials import Configuration, Value
 PRIOR_NOISE = 0.05  # what repeats of a run differ by, before any are seen
 PRIOR_NOISE_WEIGHT = 2.0  # how many trials that belief is worth
 LEAST_FREEDOM = 3
+_MOMENTARY = 0.5  # the share of the noise's variance that averages out over a longer run
+_SHORTEST = np.log(0.1)  # as a share of the usual length: shorter runs scatter no more than these
+_ROUNDS = 6  # to estimate the noise
+_NEGLIGIBLE = 0.01  # forms that are less probable are left out
 
 
 class Trend(Protocol):
@@ -37,11 +41,6 @@ class Trend(Protocol):
     @property
     def shift(self) -> Floats:
         """Best parameters minus prior means."""
-        ...
-
-    def rivalry(self, at: Encoded) -> tuple[Floats, Floats]:
-        """Other forms that this trend may have: how probable each is, and by how much it differs
-        at each row. The prediction is the mixture of all."""
         ...
 
     def mean(self, at: Encoded) -> Floats: ...
@@ -62,6 +61,15 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A form that the trend may have, and how likely that is before any trial (a logarithm)."""
+
+    trend: Trend
+    kernel: Kernel | None = None
+    log_odds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Widening:
     """Factors on the spread: within the range of the trials, and beyond it by parameter."""
 
@@ -70,19 +78,60 @@ class Widening:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """A fitted run-time model. `widening` corrects the spread where leaving trials out has
-    shown it to be too narrow."""
+class Form:
+    """One Gaussian, given the trials at `at`."""
 
-    name: str
-    space: Space
     trend: Trend
     kernel: Kernel | None
     at: Encoded
-    log_seconds: Floats
-    noise: float
-    noise_weights: Floats  # a trial's noise variance is noise**2 / weight
+    residuals: Floats  # what the trials deviate from the prior mean, linearised
     precision: Floats  # inverse of the trials' covariance
+
+    def predict(self, at: Encoded) -> tuple[Floats, Floats]:
+        """Mean, and variance without noise, of log run time."""
+        slopes = self.trend.slopes(at)
+        cross = self._cross(at, slopes)
+        weighted = cross @ self.precision
+        location = self.trend.mean(at) - slopes @ self.trend.shift + weighted @ self.residuals
+        own = (slopes**2) @ self.trend.prior + (self.kernel.variance(at) if self.kernel else 0.0)
+        variance = own - np.einsum("ij,ij->i", weighted, cross)
+        return location, np.maximum(variance, 1e-9)
+
+    def covariance(self, a: Encoded, b: Encoded) -> Floats:
+        slopes_a, slopes_b = self.trend.slopes(a), self.trend.slopes(b)
+        prior = (slopes_a * self.trend.prior) @ slopes_b.T
+        if self.kernel is not None:
+            prior = prior + self.kernel.between(a, b)
+        cross_a, cross_b = self._cross(a, slopes_a), self._cross(b, slopes_b)
+        return np.asarray(prior - cross_a @ self.precision @ cross_b.T, dtype=np.float64)
+
+    def leave_one_out(self) -> tuple[Floats, Floats]:
+        """Errors and standard deviations at each trial, predicted from all the others."""
+        diagonal = np.diag(self.precision)
+        return (self.precision @ self.residuals) / diagonal, np.sqrt(1 / diagonal)
+
+    def log_evidence(self) -> float:
+        _, size = np.linalg.slogdet(self.precision)
+        return 0.5 * float(size - self.residuals @ self.precision @ self.residuals)
+
+    def _cross(self, at: Encoded, slopes: Floats) -> Floats:
+        cross = (slopes * self.trend.prior) @ self.trend.slopes(self.at).T
+        if self.kernel is not None:
+            cross = cross + self.kernel.between(at, self.at)
+        return cross
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """A fitted model. `widening` corrects the spread where leaving trials out has shown it to
+    be too narrow. The first form is the most probable."""
+
+    name: str
+    space: Space
+    forms: tuple[Form, ...]
+    chances: Floats
+    noise: float
+    usual: float | None  # the log length of run that has this noise; None: all have
     freedom: int
     widening: Widening = field(default_factory=Widening)
 
@@ -93,58 +142,60 @@ class Fitted:
     ) -> Prediction:
         """One question per configuration; `values` are one for all, or one each."""
         at = self.space.encode(configurations, values)
-        location, variance = self.at_encoded(at)
+        location, variance = (np.array(part) for part in zip(*self._each(at), strict=True))
+        noise = self.noise**2 * unsteadiness(location, self.usual)
         return Prediction(
             location=location,
-            scale=np.sqrt(variance + self.noise**2) * self._widening(at),
+            scale=np.sqrt(variance + noise) * self._widening(at),
             freedom=self.freedom,
+            chances=self.chances,
             warnings=self.space.outside(at) if len(at) else (),
         )
 
     def at_encoded(self, at: Encoded) -> tuple[Floats, Floats]:
-        """Mean, and variance without noise, of log run time."""
-        slopes = self.trend.slopes(at)
-        cross = self._cross(at, slopes)
-        weighted = cross @ self.precision
-        location = self.trend.mean(at) - slopes @ self.trend.shift + weighted @ self._residuals()
-        own = (slopes**2) @ self.trend.prior + (self.kernel.variance(at) if self.kernel else 0.0)
-        variance = own - np.einsum("ij,ij->i", weighted, cross)
-        lean, doubt = self.doubt(at)
-        return location + lean, np.maximum(variance, 1e-9) + doubt
+        """Mean, and variance without noise, of log run time over all forms."""
+        location, variance = (np.array(part) for part in zip(*self._each(at), strict=True))
+        mean = self.chances @ location
+        return mean, np.asarray(self.chances @ (variance + (location - mean) ** 2))
 
     def covariance(self, a: Encoded, b: Encoded) -> Floats:
-        """Of the noiseless log run times at `a` and `b`, given the trials and the trend's form."""
-        slopes_a, slopes_b = self.trend.slopes(a), self.trend.slopes(b)
-        prior = (slopes_a * self.trend.prior) @ slopes_b.T
-        if self.kernel is not None:
-            prior = prior + self.kernel.between(a, b)
-        cross_a, cross_b = self._cross(a, slopes_a), self._cross(b, slopes_b)
-        return np.asarray(prior - cross_a @ self.precision @ cross_b.T, dtype=np.float64)
+        """Of the noiseless log run times at `a` and `b`, given the trials: within the forms, and
+        for not knowing which of them it is."""
+        total = np.zeros((len(a), len(b)))
+        means_a = np.array([form.predict(a)[0] for form in self.forms])
+        means_b = np.array([form.predict(b)[0] for form in self.forms])
+        apart_a, apart_b = means_a - self.chances @ means_a, means_b - self.chances @ means_b
+        for form, chance, off_a, off_b in zip(
+            self.forms, self.chances, apart_a, apart_b, strict=True
+        ):
+            total += chance * (form.covariance(a, b) + np.outer(off_a, off_b))
+        return total
 
-    def doubt(self, at: Encoded) -> tuple[Floats, Floats]:
-        """What not knowing the trend's form adds to the mean and to the variance."""
-        chances, apart = self.trend.rivalry(at)
-        lean = chances @ apart
-        return lean, chances @ apart**2 - lean**2
-
-    def left_out(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Errors and standard deviations at `rows`, predicted from all the other trials."""
-        block = np.linalg.inv(self.precision[np.ix_(rows, rows)])
-        errors = block @ (self.precision @ self._residuals())[rows]
-        return errors, np.sqrt(np.diag(block))
+    def noise_at(self, at: Encoded) -> Floats:
+        """The variance by which runs there scatter."""
+        return self.noise**2 * unsteadiness(self.at_encoded(at)[0], self.usual)
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
-        diagonal = np.diag(self.precision)
-        return (self.precision @ self._residuals()) / diagonal, np.sqrt(1 / diagonal)
+        """Errors and deviations at each trial, of the mixture that all the others would give."""
+        errors, deviations = (
+            np.array(part)
+            for part in zip(*(form.leave_one_out() for form in self.forms), strict=True)
+        )
+        mean = self.chances @ errors
+        between = self.chances @ (errors - mean) ** 2
+        return mean, np.asarray(np.sqrt(self.chances @ deviations**2 + between), dtype=np.float64)
 
     def widened(self, widening: Widening) -> Fitted:
         return replace(self, widening=widening)
 
     def explain(self) -> str:
         return (
-            f"{self.name}: {self.trend.describe(self.space)}; "
+            f"{self.name}: {self.forms[0].trend.describe(self.space)}; "
             f"runs scatter by {100 * self.noise:.1f} %"
         )
+
+    def _each(self, at: Encoded) -> list[tuple[Floats, Floats]]:
+        return [form.predict(at) for form in self.forms]
 
     def _widening(self, at: Encoded) -> Floats:
         factors = np.full(len(at), self.widening.within)
@@ -153,59 +204,79 @@ class Fitted:
             factors = np.where(rows, np.maximum(factors, further), factors)
         return factors
 
-    def _cross(self, at: Encoded, slopes: Floats) -> Floats:
-        cross = (slopes * self.trend.prior) @ self.trend.slopes(self.at).T
-        if self.kernel is not None:
-            cross = cross + self.kernel.between(at, self.at)
-        return cross
 
-    def _residuals(self) -> Floats:
-        """What the trials deviate from the prior mean, linearised at the best parameters."""
-        slopes = self.trend.slopes(self.at)
-        return self.log_seconds - self.trend.mean(self.at) + slopes @ self.trend.shift
+def unsteadiness(log_seconds: Floats, usual: float | None) -> Floats:
+    """The noise's variance beside that of a run of usual length: some of it is of the moment,
+    and averages out over a longer run."""
+    if usual is None:
+        return np.ones_like(log_seconds)
+    longer = np.maximum(log_seconds - usual, _SHORTEST)
+    return np.asarray(1 - _MOMENTARY + _MOMENTARY * np.exp(-longer), dtype=np.float64)
 
 
 def condition(
     *,
     name: str,
     space: Space,
-    trend: Trend,
-    kernel: Kernel | None,
+    candidates: Sequence[Candidate],
     at: Encoded,
     log_seconds: Floats,
     noise: float | None,
     noise_weights: Floats,
+    usual: float | None = None,
 ) -> Fitted:
-    """The model given its trials. Without `noise`, it is estimated from their scatter."""
+    """The model given its trials, whose noise variance is noise**2 / weight.
+
+    Without `noise`, it is estimated from how the trials scatter around the first candidate.
+    """
+    first = candidates[0]
     guess = PRIOR_NOISE if noise is None else noise
-    for _ in range(3 if noise is None else 1):
-        prior = _prior_covariance(trend, kernel, at)
+    prior = _prior_covariance(first, at)
+    deviations = _deviations(first, at, log_seconds)
+    for _ in range(_ROUNDS if noise is None else 1):
         precision = _inverse(prior + np.diag(guess**2 / noise_weights))
         used = float(np.trace(prior @ precision))  # parameters that the data really settle
         left = max(len(at) - used, 0.0)
         if noise is None:
-            residuals = log_seconds - trend.mean(at)
-            total = float(noise_weights @ residuals**2) + PRIOR_NOISE_WEIGHT * PRIOR_NOISE**2
+            missed = guess**2 / noise_weights * (precision @ deviations)
+            total = float(noise_weights @ missed**2) + PRIOR_NOISE_WEIGHT * PRIOR_NOISE**2
             guess = float(np.sqrt(total / (left + PRIOR_NOISE_WEIGHT)))
-    freedom = int(np.clip(round(left + PRIOR_NOISE_WEIGHT), LEAST_FREEDOM, MOST_FREEDOM))
+    forms = [_form(one, at, log_seconds, guess**2 / noise_weights) for one in candidates]
+    reached = np.array(
+        [form.log_evidence() + one.log_odds for form, one in zip(forms, candidates, strict=True)]
+    )
+    chances = np.exp(reached - reached.max())
+    order = [n for n in np.argsort(-chances) if chances[n] > _NEGLIGIBLE * chances.sum()]
     return Fitted(
         name=name,
         space=space,
-        trend=trend,
-        kernel=kernel,
-        at=at,
-        log_seconds=log_seconds,
+        forms=tuple(forms[n] for n in order),
+        chances=chances[order] / chances[order].sum(),
         noise=guess,
-        noise_weights=noise_weights,
-        precision=_inverse(prior + np.diag(guess**2 / noise_weights)),
-        freedom=freedom,
+        usual=usual,
+        freedom=int(np.clip(round(left + PRIOR_NOISE_WEIGHT), LEAST_FREEDOM, MOST_FREEDOM)),
     )
 
 
-def _prior_covariance(trend: Trend, kernel: Kernel | None, at: Encoded) -> Floats:
-    slopes = trend.slopes(at)
-    prior = (slopes * trend.prior) @ slopes.T
-    return prior if kernel is None else prior + kernel.between(at, at)
+def _form(one: Candidate, at: Encoded, log_seconds: Floats, noise: Floats) -> Form:
+    return Form(
+        trend=one.trend,
+        kernel=one.kernel,
+        at=at,
+        residuals=_deviations(one, at, log_seconds),
+        precision=_inverse(_prior_covariance(one, at) + np.diag(noise)),
+    )
+
+
+def _deviations(one: Candidate, at: Encoded, log_seconds: Floats) -> Floats:
+    """From the prior mean, linearised at the best parameters."""
+    return log_seconds - one.trend.mean(at) + one.trend.slopes(at) @ one.trend.shift
+
+
+def _prior_covariance(one: Candidate, at: Encoded) -> Floats:
+    slopes = one.trend.slopes(at)
+    prior = (slopes * one.trend.prior) @ slopes.T
+    return np.asarray(prior if one.kernel is None else prior + one.kernel.between(at, at))
 
 
 def _inverse(covariance: Floats) -> Floats:

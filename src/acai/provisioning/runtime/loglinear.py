@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acai.provisioning.runtime.gaussian import Fitted, condition
+from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
@@ -21,9 +21,6 @@ _UNSEEN = 0.5**2  # variance of the power of a factor that never varied
 class Product:
     prior: Floats
     shift: Floats  # the powers themselves: their prior means are 0
-
-    def rivalry(self, at: Encoded) -> tuple[Floats, Floats]:
-        return np.zeros(0), np.zeros((0, len(at)))
 
     def mean(self, at: Encoded) -> Floats:
         return np.asarray(self.slopes(at) @ self.shift, dtype=np.float64)
@@ -55,8 +52,7 @@ def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     return condition(
         name=NAME,
         space=space,
-        trend=Product(prior=prior, shift=powers),
-        kernel=None,
+        candidates=[Candidate(trend=Product(prior=prior, shift=powers))],
         at=at,
         log_seconds=log_seconds,
         noise=None,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acai.provisioning.runtime.gaussian import Fitted, condition
-from acai.provisioning.runtime.scaling import ROBUST, Scaling, best_trend
+from acai.provisioning.matern import matern
+from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition, unsteadiness
+from acai.provisioning.runtime.scaling import ROBUST, Scaling, likely_trends
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
@@ -40,8 +41,8 @@ class Smooth:
 
     def between(self, a: Encoded, b: Encoded) -> Floats:
         cpu = np.exp(2 * self.settings[0]) * _over_cpus(self.trend, a, b)
-        distance = np.sqrt(np.tensordot(np.exp(-2 * self.settings[2:]), _gaps(a, b), 1))
-        return np.asarray(cpu + np.exp(2 * self.settings[1]) * _matern(distance), dtype=np.float64)
+        squares = np.tensordot(np.exp(-2 * self.settings[2:]), _gaps(a, b), 1)
+        return np.asarray(cpu + np.exp(2 * self.settings[1]) * matern(squares), dtype=np.float64)
 
     def variance(self, at: Encoded) -> Floats:
         cpu = np.exp(2 * self.settings[0]) * self.trend.work_share(at) ** 2
@@ -63,35 +64,40 @@ def _gaps(a: Encoded, b: Encoded) -> Floats:
     return np.concatenate([numeric, words])
 
 
-def _matern(distance: Floats) -> Floats:
-    scaled = np.sqrt(5.0) * distance
-    return np.asarray((1 + scaled + scaled**2 / 3) * np.exp(-scaled), dtype=np.float64)
-
-
 def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     space = space or Space.of(trials)
     at = space.encode_trials(trials)
     log_seconds = np.log([one.seconds for one in trials])
-    trend, _ = best_trend(space, at, log_seconds)
-    weights = np.ones(len(at))
+    trends, _ = likely_trends(space, at, log_seconds)
+    usual = float(log_seconds.mean())
+    weights = 1 / unsteadiness(log_seconds, usual)
     for _ in range(_ROUNDS):
-        settings, noise = _learn(trend, at, log_seconds, weights)
+        settings, noise = _learn(trends[0], at, log_seconds, weights)
         fitted = condition(
             name=NAME,
             space=space,
-            trend=trend,
-            kernel=Smooth(settings=settings, trend=trend),
+            candidates=with_kernel(trends, settings),
             at=at,
             log_seconds=log_seconds,
             noise=noise,
             noise_weights=weights,
+            usual=usual,
         )
         errors, deviations = fitted.leave_one_out()
         off = errors / deviations
         if np.abs(off).max() < _OUTLIER:
             break
-        weights = np.minimum(1.0, weights * (ROBUST + 1) / (ROBUST + off**2))
+        weights = weights * np.minimum(1.0, (ROBUST + 1) / (ROBUST + off**2))
     return fitted
+
+
+def with_kernel(trends: Sequence[Scaling], settings: Floats) -> list[Candidate]:
+    return [
+        Candidate(
+            trend=trend, kernel=Smooth(settings=settings, trend=trend), log_odds=trend.log_odds
+        )
+        for trend in trends
+    ]
 
 
 def _learn(

@@ -17,16 +17,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acai.provisioning.runtime.gaussian import PRIOR_NOISE, Fitted, condition
+from acai.provisioning.runtime.gaussian import (
+    PRIOR_NOISE,
+    Candidate,
+    Fitted,
+    condition,
+    unsteadiness,
+)
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
 
 NAME = "set-up and scaling"
-JITTER = 0.1  # seconds by which the start of any run varies
 _SETUP, _SETUP_BELOW, _SETUP_ABOVE, _WORK, _BELOW, _SATURATION, _MEMORY, _FIRST = range(8)
 _LINEAR, _NONE, _FREE = (1.0, 0.03), (0.0, 0.03), (0.5, 0.7)  # power: prior mean, deviation
-_USUAL = 1.1  # log odds of a linear power: three in five are (epochs, steps, trees, rows)
+_LOG_ODDS = {_LINEAR: 1.1}  # three in five are linear (epochs, steps, trees, rows)
 ROBUST = 4.0  # degrees of freedom of the noise while fitting: a straggler does not bend the curve
 Powers = tuple[tuple[float, float], ...]  # of each number: prior mean and deviation
 _ENUMERATED = 9  # combinations of powers that are all tried; beyond, one value at a time
@@ -39,7 +44,7 @@ class Scaling:
     parameters: Floats
     centre: Floats  # prior means
     prior: Floats
-    rivals: tuple[tuple[float, Floats], ...] = ()  # other parameters, with their probabilities
+    log_odds: float  # of its powers, before any trial
 
     @property
     def shift(self) -> Floats:
@@ -48,12 +53,6 @@ class Scaling:
     def mean(self, at: Encoded) -> Floats:
         setup, work, _, _ = self._parts(at)
         return np.logaddexp(setup, work)
-
-    def rivalry(self, at: Encoded) -> tuple[Floats, Floats]:
-        here = self.mean(at)
-        apart = [replace(self, parameters=other).mean(at) - here for _, other in self.rivals]
-        chances = np.array([chance for chance, _ in self.rivals])
-        return chances, np.array(apart).reshape(len(chances), len(at))
 
     def work_share(self, at: Encoded) -> Floats:
         """How much of the run time is work and not set-up: 0 to 1."""
@@ -109,30 +108,31 @@ def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     space = space or Space.of(trials)
     at = space.encode_trials(trials)
     log_seconds = np.log([one.seconds for one in trials])
-    trend, weights = best_trend(space, at, log_seconds)
+    trends, weights = likely_trends(space, at, log_seconds)
     return condition(
         name=NAME,
         space=space,
-        trend=trend,
-        kernel=None,
+        candidates=[Candidate(trend=trend, log_odds=trend.log_odds) for trend in trends],
         at=at,
         log_seconds=log_seconds,
         noise=None,
         noise_weights=weights,
+        usual=float(log_seconds.mean()),
     )
 
 
-def best_trend(space: Space, at: Encoded, log_seconds: Floats) -> tuple[Scaling, Floats]:
-    """The trend of the powers with the most evidence, and the trials' robust weights."""
+def likely_trends(space: Space, at: Encoded, log_seconds: Floats) -> tuple[list[Scaling], Floats]:
+    """The trend with each choice of powers, the one with the most evidence first, and the
+    trials' weights: robust, and by their length."""
     options = [_options(number.logged, number.distinct) for number in space.numbers]
     freest = tuple(choice[-1] for choice in options)
-    start, weights = _settle(space, at, log_seconds, freest)
+    start, weights = _settle(at, log_seconds, freest)
     noise = _noise(start, at, log_seconds, weights)
     seen: dict[Powers, tuple[float, Scaling]] = {}
 
     def evidence(powers: Powers) -> float:
         if powers not in seen:
-            trend = _climb(_blank(space, at, log_seconds, powers), at, log_seconds, weights, noise)
+            trend = _climb(_blank(at, log_seconds, powers), at, log_seconds, weights, noise)
             seen[powers] = (_log_evidence(trend, at, log_seconds, weights, noise), trend)
         return seen[powers][0]
 
@@ -145,22 +145,8 @@ def best_trend(space: Space, at: Encoded, log_seconds: Floats) -> tuple[Scaling,
             best = max(
                 ((*best[:place], power, *best[place + 1 :]) for power in choice), key=evidence
             )
-    trend, weights = _settle(space, at, log_seconds, best)
-    return replace(trend, rivals=_rivals(best, seen)), weights
-
-
-def _rivals(
-    best: Powers, seen: dict[Powers, tuple[float, Scaling]]
-) -> tuple[tuple[float, Floats], ...]:
-    """What the other powers would have: they may be nearly as good."""
-    top = seen[best][0]
-    total = sum(math.exp(reached - top) for reached, _ in seen.values())
-    others = [
-        (math.exp(reached - top) / total, trend.parameters)
-        for powers, (reached, trend) in seen.items()
-        if powers != best
-    ]
-    return tuple(rival for rival in others if rival[0] > 0.01)
+    trend, weights = _settle(at, log_seconds, best)
+    return [trend, *(other for powers, (_, other) in seen.items() if powers != best)], weights
 
 
 def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
@@ -169,7 +155,7 @@ def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
     return [_LINEAR, _NONE, _FREE] if logged else [(0.0, 0.02), (0.0, 0.5)]
 
 
-def _blank(space: Space, at: Encoded, log_seconds: Floats, powers: Powers) -> Scaling:
+def _blank(at: Encoded, log_seconds: Floats, powers: Powers) -> Scaling:
     """At its prior means. A third of the shortest run is the first guess at the set-up."""
     one_cpu = log_seconds + at.log_cpu
     priors = [
@@ -188,28 +174,21 @@ def _blank(space: Space, at: Encoded, log_seconds: Floats, powers: Powers) -> Sc
         parameters=centre.copy(),
         centre=centre,
         prior=np.array([deviation for _, deviation in priors]) ** 2,
+        log_odds=sum(_LOG_ODDS.get(power, 0.0) for power in powers),
     )
 
 
-def _settle(
-    space: Space, at: Encoded, log_seconds: Floats, powers: Powers
-) -> tuple[Scaling, Floats]:
+def _settle(at: Encoded, log_seconds: Floats, powers: Powers) -> tuple[Scaling, Floats]:
     """Fit, reweigh by how far each trial lies off, and fit again."""
-    trend = _blank(space, at, log_seconds, powers)
-    weights = _steadiness(log_seconds, PRIOR_NOISE)
-    noise = 2 * PRIOR_NOISE
+    trend = _blank(at, log_seconds, powers)
+    steadiness = 1 / unsteadiness(log_seconds, float(log_seconds.mean()))
+    weights, noise = steadiness, 2 * PRIOR_NOISE
     for _ in range(4):
         trend = _climb(trend, at, log_seconds, weights, noise)
         noise = _noise(trend, at, log_seconds, weights)
-        off = (log_seconds - trend.mean(at)) / noise
-        weights = (ROBUST + 1) / (ROBUST + off**2) * _steadiness(log_seconds, noise)
-        weights = np.minimum(weights, 1.0)
+        off = (log_seconds - trend.mean(at)) * np.sqrt(steadiness) / noise
+        weights = np.minimum((ROBUST + 1) / (ROBUST + off**2), 1.0) * steadiness
     return trend, weights
-
-
-def _steadiness(log_seconds: Floats, noise: float) -> Floats:
-    """Weights by length alone: the same jitter is much of a short run and little of a long one."""
-    return np.asarray(1 / (1 + (JITTER / np.exp(log_seconds) / noise) ** 2), dtype=np.float64)
 
 
 def _noise(trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats) -> float:
@@ -261,5 +240,5 @@ def _log_evidence(
     residuals = log_seconds - trend.mean(at) + slopes @ trend.shift
     covariance = (slopes * trend.prior) @ slopes.T + np.diag(noise**2 / weights)
     _, size = np.linalg.slogdet(covariance)
-    usual = _USUAL * np.sum((trend.centre == _LINEAR[0]) & (trend.prior == _LINEAR[1] ** 2))
-    return float(usual) - 0.5 * float(size + residuals @ np.linalg.solve(covariance, residuals))
+    misfit = float(residuals @ np.linalg.solve(covariance, residuals))
+    return trend.log_odds - 0.5 * (float(size) + misfit)

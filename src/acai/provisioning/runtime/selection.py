@@ -5,7 +5,8 @@ the others? And how far off at the largest value of a parameter, or at the most 
 is fitted to the smaller ones? The second is what people use predictions for, and a model that
 only interpolates fails it; but it has few answers, and a wrong model may be lucky. So only
 models that do well at the first are asked the second, and set-up and scaling wins unless another
-is clearly better.
+is clearly better. A product of powers is often lucky with a few trials, and then far off beyond
+them: it must be ahead by more than luck.
 """
 
 from __future__ import annotations
@@ -35,23 +36,39 @@ LEAST_TRIALS = 3
 MOST_TRIALS = 200  # the time to fit grows with the cube
 _BETTER = {loglinear.NAME: 0.8, residual.NAME: 0.95}  # shares of the error of set-up and scaling
 _SOUND = 1.25  # who is further off than this share of the best within the runs is not asked beyond
+_LUCK = 2.0  # deviations by which the log-linear model must be ahead of set-up and scaling
 _WIDEST = 3.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Score:
-    """Mean absolute errors of the logarithm, which for small ones are relative errors."""
+    """Absolute errors of the logarithm, which for small ones are relative errors: at each trial
+    left out, and at the largest of each parameter that had enough different values."""
 
     model: str
-    one_out: float
-    largest_out: float | None  # None where no parameter had enough different values
+    at_each: Floats
+    at_largest: tuple[Floats, ...]
     widening: Widening
+
+    @property
+    def one_out(self) -> float:
+        return float(self.at_each.mean())
+
+    @property
+    def largest_out(self) -> float | None:
+        if not self.at_largest:
+            return None
+        return float(np.mean([misses.mean() for misses in self.at_largest]))
 
     @property
     def error(self) -> float:
         if self.largest_out is None:
             return self.one_out
         return (self.one_out + self.largest_out) / 2
+
+    @property
+    def misses(self) -> Floats:
+        return np.concatenate([self.at_each, *self.at_largest])
 
     def __str__(self) -> str:
         largest = "" if self.largest_out is None else f" and {100 * self.largest_out:.1f} %"
@@ -140,8 +157,11 @@ def _choose(done: Sequence[Trial], models: Mapping[str, Fit]) -> RuntimeModel:
     folds = _largest_out(space, done)
     fitted = {name: fit(done, space) for name, fit in models.items()}
     scores = {name: _score(fitted[name], models[name], done, folds) for name in models}
-    closest = min(score.one_out for score in scores.values())
-    sound = [name for name in models if scores[name].one_out <= _SOUND * closest + 0.005]
+    trend = scores.get(scaling.NAME)
+    lucky = trend and loglinear.NAME in scores and _may_be_luck(scores[loglinear.NAME], trend)
+    eligible = [name for name in models if not (lucky and name == loglinear.NAME)]
+    closest = min(scores[name].one_out for name in eligible)
+    sound = [name for name in eligible if scores[name].one_out <= _SOUND * closest + 0.005]
     best = min(sound, key=lambda name: scores[name].error / _BETTER.get(name, 1.0))
     return RuntimeModel(
         fitted=fitted[best].widened(scores[best].widening),
@@ -150,24 +170,30 @@ def _choose(done: Sequence[Trial], models: Mapping[str, Fit]) -> RuntimeModel:
     )
 
 
+def _may_be_luck(score: Score, other: Score) -> bool:
+    """Whether being closer than the other model could be the luck of a few trials."""
+    gaps = other.misses - score.misses
+    return bool(gaps.mean() <= _LUCK * gaps.std() / math.sqrt(len(gaps)))
+
+
 def _score(
     fitted: Fitted, fit: Fit, done: Sequence[Trial], folds: Mapping[str, NDArray[np.bool_]]
 ) -> Score:
     errors, deviations = fitted.leave_one_out()
-    far: list[float] = []
+    far: list[Floats] = []
     beyond: dict[str, float] = {}
     for name, held in folds.items():
         seen = [one for one, out in zip(done, held, strict=True) if not out]
         hidden = [one for one, out in zip(done, held, strict=True) if out]
         partial = fit(seen, None)
         prediction = partial.predict([t.configuration for t in hidden], [t.values for t in hidden])
-        off = np.log([one.seconds for one in hidden]) - prediction.location
-        far.append(float(np.abs(off).mean()))
-        beyond[name] = _factor(off / prediction.scale)
+        off = np.log([one.seconds for one in hidden]) - prediction.centre
+        far.append(np.abs(off))
+        beyond[name] = _factor(off / prediction.spread)
     return Score(
         model=fitted.name,
-        one_out=float(np.abs(errors).mean()),
-        largest_out=float(np.mean(far)) if far else None,
+        at_each=np.abs(errors),
+        at_largest=tuple(far),
         widening=Widening(within=_factor(errors / deviations), beyond=beyond),
     )
 
