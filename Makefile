@@ -46,7 +46,8 @@ format: $(STAMP) ## rewrite the code in the house style
 
 bench: $(STAMP)  ## measure beside peers and limits; about an hour
 	@for one in lake/tree lake/commit lake/sets lake/provenance lake/search lake/transfer \
-	  engine/scheduling engine/warm_input engine/throughput engine/noop; do \
+	  engine/scheduling engine/warm_input engine/throughput engine/noop \
+	  dashboard/pages; do \
 	  echo "== bench/$$one.py"; $(BIN)/python bench/$$one.py || exit 1; done
 
 dashboard: $(STAMP)  ## build the dashboard into the package, with Node from PyPI if there is none

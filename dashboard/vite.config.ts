@@ -22,7 +22,7 @@ export default defineConfig({
             {
               name: "library",
               test: /node_modules[\\/](?!uplot|@dagrejs|hyparquet|fzstd|@noble)/,
-              minShareCount: 2,
+              minShareCount: 4,
               priority: 2,
             },
             { name: "shared", test: /src[\\/](?!parts[\\/]Chart)/, minShareCount: 2 },

@@ -69,26 +69,26 @@ def test_uploads_previews_and_downloads(
     with watched(chromium, far_server.url) as browsing:
         browsing.sign_in(token_of(far_server))
         page = browsing.page
-        browsing.open("/data?path=/far/")
+        browsing.open("/data")
         page.locator("input[type=file]").set_input_files([str(tmp_path / name) for name in files])
         page.get_by_text("5 files uploaded").wait_for()
 
-        browsing.go("/data?path=/far/one.json")
+        browsing.go("/data?path=/one.json")
         page.get_by_label("Content").get_by_text('"a": [').wait_for()
-        browsing.go("/data?path=/far/rows.csv")
+        browsing.go("/data?path=/rows.csv")
         page.get_by_role("cell", name="a, b").wait_for()
-        browsing.go("/data?path=/far/table.parquet")
+        browsing.go("/data?path=/table.parquet")
         page.get_by_role("cell", name="Zürich").wait_for()
         assert page.get_by_role("cell", name="<i>x</i>").count() == 1
-        browsing.go("/data?path=/far/dot.png")
+        browsing.go("/data?path=/dot.png")
         page.wait_for_function("() => document.querySelector('main img')?.naturalWidth === 1")
-        browsing.go("/data?path=/far/long.txt")
+        browsing.go("/data?path=/long.txt")
         page.get_by_role("button", name="The first 262 KB of 2.4 MB; show more").wait_for()
         with page.expect_download() as download:
             page.get_by_role("button", name="Download").click()
         assert Path(download.value.path()).read_bytes() == files["long.txt"]
     lake = Client(far_server.url, token_of(far_server))
-    assert lake.read_bytes("/far/table.parquet") == PARQUET
+    assert lake.read_bytes("/table.parquet") == PARQUET
 
 
 def test_rules_that_a_bucket_has_are_left_alone(seaweed: SeaweedServer, tmp_path: Path) -> None:

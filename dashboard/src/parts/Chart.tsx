@@ -31,6 +31,8 @@ export const COLORS = [
   "#868e96",
 ];
 
+const WHOLE_STEPS = [1, 2, 5].flatMap((one) => [0, 1, 2, 3, 4, 5, 6].map((power) => one * 10 ** power)).sort((a, b) => a - b);
+
 /** Lines over a common axis. */
 export function Chart({ label, curves, height = 240, time, showX, showY }: ChartProps) {
   const { ref, width } = useElementSize();
@@ -39,6 +41,7 @@ export function Chart({ label, curves, height = 240, time, showX, showY }: Chart
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
   const shape = curves.map((curve) => `${curve.label}\u0000${curve.dash}`).join("\u0001");
   const data = joined(curves);
+  const counted = !time && data[0].every(Number.isInteger); // epochs and the like
   const latest = useRef(data);
   latest.current = data;
 
@@ -53,7 +56,7 @@ export function Chart({ label, curves, height = 240, time, showX, showY }: Chart
         height,
         scales: { x: { time: time ?? false } },
         axes: [
-          { ...axis, ...(showX ? { values: (_u, xs) => xs.map(showX) } : {}) },
+          { ...axis, ...(counted ? { incrs: WHOLE_STEPS } : {}), ...(showX ? { values: (_u, xs) => xs.map(showX) } : {}) },
           { ...axis, size: 62, ...(showY ? { values: (_u, ys) => ys.map(showY) } : {}) },
         ],
         series: [
@@ -76,7 +79,7 @@ export function Chart({ label, curves, height = 240, time, showX, showY }: Chart
       plot.current = null;
       made.destroy();
     };
-  }, [width, height, scheme, shape, time]);
+  }, [width, height, scheme, shape, time, counted]);
 
   useEffect(() => {
     plot.current?.setData(data);

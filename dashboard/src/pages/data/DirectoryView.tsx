@@ -1,14 +1,14 @@
-import { Anchor, Button, FileButton, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Button, FileButton, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Boxes, File, Folder, Upload } from "lucide-react";
 import { type DragEvent, useMemo, useState } from "react";
-import { Link } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
 import { usePaged } from "../../api/hooks";
 import { baseName, formatSize } from "../../format";
 import { type Column, Grid } from "../../parts/Grid";
 import { CopyCommand } from "../../parts/CopyCommand";
 import { Empty } from "../../parts/Empty";
+import { Named } from "../../parts/Named";
 import { Problem } from "../../parts/Problem";
 import { When } from "../../parts/When";
 import { CreateSet } from "../sets/CreateSet";
@@ -32,9 +32,7 @@ const COLUMNS: Column<Listing>[] = [
         ) : (
           <File size={16} aria-label="File" style={{ flexShrink: 0 }} />
         )}
-        <Anchor component={Link} to={dataLink(line.path)} className="clip" size="sm">
-          {baseName(line.path)}
-        </Anchor>
+        <Named name={baseName(line.path)} to={dataLink(line.path)} />
       </Group>
     ),
   },

@@ -16,12 +16,15 @@ export interface Size {
 const FURTHEST = 0.02;
 const NEAREST = 3;
 const FIT_NEAREST = 1.2;
+const EDGE = 10;
 const LEGEND = 44; // pixels at the bottom that are not for the graph
 
 /** All of it, in the middle. */
 export function fitted({ left, right, top, bottom }: Bounds, { width, height }: Size): View {
   const room = { width, height: Math.max(1, height - LEGEND) };
-  const zoom = Math.min(room.width / (right - left), room.height / (bottom - top), FIT_NEAREST);
+  const across = (room.width - 2 * EDGE) / (right - left);
+  const down = (room.height - 2 * EDGE) / (bottom - top);
+  const zoom = Math.max(0.001, Math.min(across, down, FIT_NEAREST));
   return centred({ x: (left + right) / 2, y: (top + bottom) / 2 }, zoom, room);
 }
 

@@ -1,12 +1,12 @@
-import { Anchor, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { Search } from "lucide-react";
 import { useState } from "react";
-import { Link } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
 import { usePaged } from "../../api/hooks";
 import { formatSize } from "../../format";
 import { type Column, Grid } from "../../parts/Grid";
+import { Named } from "../../parts/Named";
 import { Problem } from "../../parts/Problem";
 import { dataLink } from "../data/links";
 
@@ -15,11 +15,7 @@ const COLUMNS: Column<Schemas["ResolvedFile"]>[] = [
     id: "path",
     header: "Path",
     meta: { grow: true },
-    cell: ({ row: { original: file } }) => (
-      <Anchor component={Link} to={dataLink(file.path, file.version)} size="sm" className="clip">
-        {file.path}
-      </Anchor>
-    ),
+    cell: ({ row: { original: file } }) => <Named name={file.path} to={dataLink(file.path, file.version)} />,
   },
   { id: "version", header: "Version", size: 92, meta: { right: true }, cell: ({ row }) => row.original.version },
   {
