@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -220,12 +220,12 @@ def read(tx: Transaction, kind: EntityKind, entities: Sequence[int]) -> dict[int
     tags: dict[int, set[str]] = {entity: set() for entity in entities}
     found = plain_rows(tx.execute(_said(kind, tx.dialect), given(tx, entities)))
     for entity, name, type_, number, text in found:
-        if type_ is None:
-            continue
-        if type_ == TAGS[1]:
+        if type_ in _FROM_NUMBER:
+            values[entity][name] = _FROM_NUMBER[type_](number)
+        elif type_ == TAGS[1]:
             tags[entity].add(text)
-        else:
-            values[entity][name] = text if number is None else from_number(number, _TYPE_OF[type_])
+        elif type_ is not None:
+            values[entity][name] = text
     return {
         entity: Described(values=dict(sorted(values[entity].items())), tags=frozenset(tags[entity]))
         for entity in entities
@@ -240,9 +240,12 @@ def as_number(value: MetadataValue) -> float:
     return float(to_microseconds(value))
 
 
-def from_number(stored: float, kind: ValueType) -> MetadataValue:
-    if kind is ValueType.BOOLEAN:
-        return stored != 0
-    if kind is ValueType.TIME:
-        return from_microseconds(int(stored))
+def _number(stored: float) -> int | float:
     return int(stored) if stored.is_integer() and abs(stored) < 2**53 else stored
+
+
+_FROM_NUMBER: Mapping[int, Callable[[float], MetadataValue]] = {
+    TYPES[ValueType.NUMBER]: _number,
+    TYPES[ValueType.TIME]: lambda stored: from_microseconds(int(stored)),
+    TYPES[ValueType.BOOLEAN]: bool,
+}

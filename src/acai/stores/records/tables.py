@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -44,7 +44,7 @@ def to_microseconds(moment: datetime) -> int:
 
 
 def from_microseconds(value: int) -> datetime:
-    return datetime.fromtimestamp(value // 1_000_000, UTC).replace(microsecond=value % 1_000_000)
+    return _EPOCH + timedelta(microseconds=value)
 
 
 # SQLite gives an INTEGER primary key its fast row id; PostgreSQL wants BIGINT.

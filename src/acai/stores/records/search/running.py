@@ -26,6 +26,7 @@ from acai.stores.records.search.conditions import Vocabulary, is_equality
 from acai.stores.records.search.entities import searched
 from acai.stores.records.search.plans import SIEVE, Plan
 from acai.stores.records.search.shapes import shape_of
+from acai.stores.records.sets import plain_rows
 
 _FEW = 2000  # rows that may simply be checked and sorted
 _MANY = 200_000  # rows beyond which a condition is no place to begin
@@ -153,7 +154,7 @@ def _sieve(run: _Run) -> int | None:
 
 
 def _ids(run: _Run, statement: Select[Any], **more: Any) -> list[int]:
-    return [row[0] for row in run.tx.execute(statement, {**run.given, **more})]
+    return [row[0] for row in plain_rows(run.tx.execute(statement, {**run.given, **more}))]
 
 
 def _conjuncts(node: ast.Condition | None) -> tuple[ast.Condition, ...]:
