@@ -112,25 +112,11 @@ def _own(node: ast.Predicate, view: View, words: Vocabulary) -> ColumnElement[bo
     rows = words.probe(table_of(kind))
     bare = kind is not ValueType.TEXT or (_by_equality(node) and exact(node))
     probe: Select[Any] = select(literal_column("1")).where(
-        _row_of(rows, node, view, words) if bare else rows.c.entity_id == view.id,
+        rows.c.entity_id == view.id,
         rows.c.column_id == columns[kind],
         compare(node, rows.c.value if bare else text_of(rows), words.dialect),
     )
     return holds(probe)
-
-
-def _row_of(
-    rows: FromClause, node: ast.Predicate, view: View, words: Vocabulary
-) -> ColumnElement[bool]:
-    """The row of this entity in a condition on the bare value.
-
-    If that is one text, PostgreSQL is to look the row up by value and entity, where all that
-    share the text lie close together and stay in memory; with an equality it prefers the index
-    by entity. Numbers are found by that: the other conditions read the same pages.
-    """
-    if words.dialect == "postgresql" and is_equality(node) and _type_of(node) is ValueType.TEXT:
-        return rows.c.entity_id.between(view.id, view.id)
-    return rows.c.entity_id == view.id
 
 
 def _present(
