@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +22,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # what tests share is imported f
 
 from servers.embedded import Embedded, embedded
 from servers.seaweed import seaweed  # noqa: F401  a fixture
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and programs under test would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
