@@ -42,7 +42,7 @@ TYPES = {
     ValueType.TEXT: 3,
     ValueType.BOOLEAN: 4,
 }
-_TYPE_OF = {number: kind for kind, number in TYPES.items()}
+TYPE_OF = {number: kind for kind, number in TYPES.items()}
 TAGS = ("", 5)  # the column of tags: no key has an empty name
 
 Columns = Mapping[str, Mapping[ValueType, int]]
@@ -56,25 +56,23 @@ class Described:
     tags: frozenset[str]
 
 
-def columns(tx: Transaction, kind: EntityKind, names: Iterable[str] | None = None) -> Columns:
-    """The columns of these keys, or of all; a key may have one for each type."""
-    given = None if names is None else {"names": sorted(set(names))}
+def columns(tx: Transaction, kind: EntityKind, names: Iterable[str]) -> Columns:
+    """The columns of these keys; a key may have one for each type."""
+    rows = plain_rows(tx.execute(_columns_of(kind), {"names": sorted(set(names))}))
     found: dict[str, dict[ValueType, int]] = {}
-    for id_, name, type_ in plain_rows(
-        tx.execute(_columns_of(kind, some=names is not None), given)
-    ):
-        found.setdefault(name, {})[_TYPE_OF[type_]] = id_
+    for id_, name, type_ in rows:
+        found.setdefault(name, {})[TYPE_OF[type_]] = id_
     return found
 
 
 @cache
-def _columns_of(kind: EntityKind, *, some: bool) -> Select[Any]:
-    statement = select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
-        mine(meta_columns), meta_columns.c.kind == KINDS[kind], meta_columns.c.type != TAGS[1]
+def _columns_of(kind: EntityKind) -> Select[Any]:
+    return select(meta_columns.c.id, meta_columns.c.name, meta_columns.c.type).where(
+        mine(meta_columns),
+        meta_columns.c.kind == KINDS[kind],
+        meta_columns.c.type != TAGS[1],
+        meta_columns.c.name.in_(bindparam("names", expanding=True)),
     )
-    if some:
-        return statement.where(meta_columns.c.name.in_(bindparam("names", expanding=True)))
-    return statement
 
 
 def tag_column(tx: Transaction, kind: EntityKind) -> int | None:

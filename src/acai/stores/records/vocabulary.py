@@ -14,13 +14,11 @@ from sqlalchemy import ColumnElement, FromClause, Select, Table, case, func, lit
 
 from acai.model.metadata import EntityKind, ValueType
 from acai.stores.records.database import Transaction
-from acai.stores.records.metadata import KINDS, TAGS, TYPES
+from acai.stores.records.metadata import KINDS, TAGS, TYPE_OF, TYPES
 from acai.stores.records.scope import mine
 from acai.stores.records.tables import users
 from acai.stores.records.tables_lake import sets
 from acai.stores.records.tables_meta import meta_columns, meta_numbers, meta_tags, meta_texts
-
-_TYPE_OF = {number: kind for kind, number in TYPES.items()}
 
 
 def keys(
@@ -42,7 +40,7 @@ def keys(
     )
     found: dict[str, list[ValueType]] = {}
     for row in rows:
-        found.setdefault(row.name, []).append(_TYPE_OF[row.type])
+        found.setdefault(row.name, []).append(TYPE_OF[row.type])
     return dict(list(found.items())[:limit])
 
 

@@ -44,9 +44,7 @@ _Words = tuple[
 class _Run:
     tx: Transaction
     plan: Plan
-    given: Mapping[str, Any]
-    limit: int
-    offset: int
+    given: Mapping[str, Any]  # the query's values, `limit` and `offset`
     complete: bool  # whether those without the key to order by are not asked for
 
 
@@ -73,8 +71,6 @@ def find(
             tx=tx,
             plan=_plan(kind, tx.dialect, conjuncts, order, _words(tx, kind, query)),
             given={**values, "limit": limit, "offset": offset},
-            limit=limit,
-            offset=offset,
             complete=required is not None,
         )
     )
@@ -101,7 +97,7 @@ def _plan(
 def _found(run: _Run) -> list[int]:
     plan = run.plan
     every = tuple(range(len(plan.starts)))
-    along = plan.way is not None and run.offset + run.limit <= _STEPS[0]
+    along = plan.way is not None and run.given["offset"] + run.given["limit"] <= _STEPS[0]
     counts, end = _survey(run, every, _FEW, _STEPS[0] if along else None)
     if counts and min(counts) < _FEW:
         return _ids(run, plan.drive(counts.index(min(counts))))
@@ -137,7 +133,7 @@ def _walked(run: _Run, end: Any, sieve: int | None) -> list[int] | None:
     if end is None and run.plan.ordered and not run.complete:
         return None  # the whole index is short of a step; those without the key may follow
     found = _ids(run, run.plan.walk(end is not None, sieve), end=end)
-    return found if len(found) == run.limit or end is None else None
+    return found if len(found) == run.given["limit"] or end is None else None
 
 
 def _sieve(run: _Run) -> int | None:
