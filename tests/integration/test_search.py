@@ -17,7 +17,8 @@ from acai.model.metadata import EntityKind, MetadataValue
 from acai.model.query import Entity, format_query, parse_query, resolve, select
 from acai.model.query.ast import Relation
 from acai.stores.records import jobs, metadata
-from acai.stores.records.database import Database, Transaction
+from acai.stores.records.database import Database, Transaction, open_database
+from acai.stores.records.migrate import migrate
 from acai.stores.records.scope import this_project
 from acai.stores.records.search import find
 from acai.stores.records.search import find as run_find
@@ -312,6 +313,54 @@ def test_pages_follow_each_other(database: Database) -> None:
         whole = run_find(tx, EntityKind.SET, query, limit=1000)
         pages = [run_find(tx, EntityKind.SET, query, limit=5, offset=n) for n in range(0, 60, 5)]
     assert [one for page in pages for one in page] == whole
+
+
+def test_what_was_never_said_before_is_found(database: Database) -> None:
+    """How a query is run is kept with the keys that there were; new ones are not missed."""
+    world = World(database)
+    search = Search(database, lambda: NOW)
+
+    def found(text: str, who: Principal) -> list[str]:
+        return [one.name for one in search.find(who, EntityKind.SET, text, limit=9, offset=0)]
+
+    asked = ["late = 1", "late = 'one'", "tag = late", "job.late = 1", "order by late desc limit 2"]
+    assert [found(text, world.ann) for text in asked] == [[]] * 5
+    with database.write(world.ann.project) as tx:
+        job = jobs.add(
+            tx, user=world.ann.user_id, name="j", command="c", status="finished", now=NOW
+        )
+        numbered, named, tagged = (
+            world._set_row(tx, world.ann, name, 1, NOW, job.id)
+            for name in ("numbered", "named", "tagged")
+        )
+    for row, values, tags, expected in (
+        (numbered, {"late": 1}, [], [["numbered"], [], [], [], ["numbered", "tagged"]]),
+        (named, {"late": "one"}, [], [["numbered"], ["named"], [], [], ["numbered", "named"]]),
+        (tagged, {}, ["late"], [["numbered"], ["named"], ["tagged"], [], ["numbered", "named"]]),
+    ):
+        with database.write(world.ann.project) as tx:
+            metadata.write(tx, EntityKind.SET, [row], values, tags)
+        assert [found(text, world.ann) for text in asked] == expected
+    with database.write(world.ann.project) as tx:
+        metadata.write(tx, EntityKind.JOB, [job.id], {"late": 1})
+    assert found("job.late = 1", world.ann) == ["tagged", "named", "numbered"]
+    assert [found(text, world.eve) for text in asked] == [[]] * 5
+
+
+def test_databases_with_other_columns_do_not_share_plans(tmp_path: Path) -> None:
+    for keys in (("model", "epochs"), ("epochs", "model")):
+        database = open_database(f"sqlite:///{tmp_path / keys[0]}.db")
+        migrate(database)
+        world = World(database)
+        with database.write(world.ann.project) as tx:
+            row = world._set_row(tx, world.ann, "one", 1, NOW, None)
+            for key in keys:
+                metadata.write(tx, EntityKind.SET, [row], {key: len(key)})
+        found = Search(database, lambda: NOW).find(
+            world.ann, EntityKind.SET, "epochs = 6 and model = 5", limit=9, offset=0
+        )
+        assert [one.name for one in found] == ["one"]
+        database.close()
 
 
 def test_other_projects_are_out_of_reach(database: Database) -> None:

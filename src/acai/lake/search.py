@@ -50,7 +50,7 @@ class Search:
             return [FoundFile(**vars(files[one].value()), **extra[one]) for one in ids]
         if kind is EntityKind.SET:
             sets = set_records.by_ids(tx, ids)
-            return [FoundSet(**vars(sets[one].value()), **extra[one]) for one in ids]
+            return [FoundSet(**sets[one].facts(), **extra[one]) for one in ids]
         jobs = job_records.by_ids(tx, ids)
         return [_found_job(jobs[one], extra[one]) for one in ids]
 

@@ -128,9 +128,9 @@ class Builder:
     def _value(self, token: Token) -> Literal:
         position = token.start_pos or 0
         if token.type == "STRING":
-            return read_string(token, position)
+            return read_string(str(token), position)
         try:
-            return read_word(token, position)
+            return read_word(str(token), position)
         except InvalidInput as error:
             raise InvalidQuery(
                 f"Invalid query: at column {position + 1}, {error.message}",
@@ -141,13 +141,14 @@ class Builder:
 
     def _subject(self, token: Token) -> Subject:
         position = token.start_pos or 0
+        text = str(token)  # a plain one: what a query holds outlives its tokens
         if token.type == "QUOTED_KEY":
-            prefix, _, name = token.rstrip("`").partition("`")
+            prefix, _, name = text.rstrip("`").partition("`")
             relation = self._relation(prefix[:-1], position) if prefix else None
             return Key(name=self._name(name, position), relation=relation, position=position)
-        prefix, dot, rest = token.partition(".")
+        prefix, dot, rest = text.partition(".")
         if not dot or prefix not in RELATION_LIKE:
-            return self._named(token, None, position)
+            return self._named(text, None, position)
         relation = self._relation(prefix, position)
         if rest.partition(".")[0] in set(Relation) and "." in rest:
             raise self.checker.refuse(

@@ -70,6 +70,11 @@ class Transaction:
         return self._connection.dialect.name
 
     @property
+    def engine(self) -> Engine:
+        """The database it is in, as what one remembers of a database is kept by."""
+        return self._connection.engine
+
+    @property
     def project(self) -> ProjectId:
         assert self._project is not None, "not in a project"
         return self._project
@@ -287,6 +292,8 @@ class Database:
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
             yield Transaction(connection, _project(where))
+            if self.dialect == "postgresql":
+                connection.commit()  # after a rollback the driver forgets what it has prepared
 
     @contextmanager
     def write(self, where: ProjectId | PlatformWide) -> Iterator[Transaction]:
@@ -334,6 +341,7 @@ def open_database(url: str, *, connections: int = 16) -> Database:
         parsed,
         pool_size=connections,
         max_overflow=0,
+        pool_use_lifo=True,  # one that was just used has its statements prepared
         hide_parameters=True,
         connect_args={"connect_timeout": 10, "application_name": "acai"},
     )

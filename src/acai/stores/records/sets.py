@@ -36,7 +36,7 @@ from acai.stores.records.among import among, given
 from acai.stores.records.creators import creator, with_creator
 from acai.stores.records.database import Transaction
 from acai.stores.records.scope import mine, this_project
-from acai.stores.records.tables import users
+from acai.stores.records.tables import from_microseconds, users
 from acai.stores.records.tables_jobs import jobs
 from acai.stores.records.tables_lake import file_versions, files, set_versions, sets
 
@@ -62,18 +62,22 @@ class SetRow:
     job: str | None = None  # that made it
 
     def value(self) -> SetVersion:
-        return SetVersion(
-            name=self.name,
-            version=self.version,
-            file_count=self.file_count,
-            size=self.size,
-            hash=self.content.hex(),
-            creator=self.creator,
-            create_time=self.created_at,
-            id=f"set:{self.name}:{self.version}",
-            job=self.job,
-            removed=self.removed,
-        )
+        return SetVersion(**self.facts())
+
+    def facts(self) -> dict[str, Any]:
+        """What users see of it."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "file_count": self.file_count,
+            "size": self.size,
+            "hash": self.content.hex(),
+            "creator": self.creator,
+            "create_time": self.created_at,
+            "id": f"set:{self.name}:{self.version}",
+            "job": self.job,
+            "removed": self.removed,
+        }
 
     @property
     def ref(self) -> SetRef:
@@ -176,8 +180,11 @@ def _several(dialect: str) -> Select[Any]:
 
 
 def by_ids(tx: Transaction, ids: Sequence[int]) -> dict[int, SetRow]:
-    found = tx.execute(_several(tx.dialect), given(tx, ids))
-    return {row.id: row_of(row) for row in found}
+    found = plain_rows(tx.execute(_several(tx.dialect), given(tx, ids)))
+    at = _COLUMNS.index("created_at")
+    return {
+        row[0]: row_of((*row[:at], from_microseconds(row[at]), *row[at + 1 :])) for row in found
+    }
 
 
 def count_versions(tx: Transaction, name: str) -> int:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     FromClause,
     Select,
     Table,
     and_,
+    cast,
     func,
     literal_column,
     not_,
@@ -29,10 +31,11 @@ from sqlalchemy import (
 
 from acai.model.metadata import EntityKind, ValueType
 from acai.model.query import ast, postgres_pattern
-from acai.stores.records.metadata import Columns
+from acai.stores.records.metadata import KINDS, TAGS, Columns
+from acai.stores.records.scope import mine
 from acai.stores.records.search.entities import Expression, View, related
 from acai.stores.records.search.shapes import as_beginning, as_own, as_stored, slot_of
-from acai.stores.records.tables_meta import meta_numbers, meta_tags, meta_texts
+from acai.stores.records.tables_meta import meta_columns, meta_numbers, meta_tags, meta_texts
 
 # Spelled out: SQLAlchemy would let false() swallow the project's own condition beside it.
 NEVER: ColumnElement[bool] = literal_column("0") == literal_column("1")
@@ -54,12 +57,33 @@ _WIDER = {
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """The project's columns of every kind that the query speaks of."""
+    """The project's columns of every key that the query speaks of, none where a key has none;
+    and of tags, where it speaks of them."""
 
     columns: Mapping[EntityKind, Columns]
     tags: Mapping[EntityKind, int | None]
     dialect: str
     probes: Iterator[int] = field(default_factory=count)
+
+    @cached_property
+    def checksum(self) -> int:
+        """The sum of all these columns' ids. Columns are only ever added, so it tells a change."""
+        keys = (types for names in self.columns.values() for types in names.values())
+        return sum(i for types in keys for i in types.values()) + sum(
+            column or 0 for column in self.tags.values()
+        )
+
+    def checksum_now(self) -> ColumnElement[int]:
+        """The same, as the database has it when it is asked."""
+        spoken = [
+            and_(
+                meta_columns.c.kind == KINDS[kind],
+                meta_columns.c.name.in_([*names, *([TAGS[0]] if kind in self.tags else [])]),
+            )
+            for kind, names in self.columns.items()
+        ]
+        total = cast(func.coalesce(func.sum(meta_columns.c.id), 0), BigInteger)
+        return select(total).where(mine(meta_columns), or_(NEVER, *spoken)).scalar_subquery()
 
     def probe(self, table: Table) -> FromClause:
         """The table under a name that nothing else in the query has."""

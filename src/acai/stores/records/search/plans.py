@@ -18,6 +18,7 @@ from sqlalchemy import (
     literal_column,
     nulls_last,
     select,
+    true,
 )
 
 from acai.model.metadata import EntityKind, ValueType
@@ -80,9 +81,15 @@ class Plan:
         self._words = words
         self._conjuncts = conjuncts
         self._order = order
+        self.look = cache(self._look)
         self.survey = cache(self._survey)
         self.drive = cache(self._drive)
         self.walk = cache(self._walk)
+
+    @property
+    def checksum(self) -> int:
+        """Of the words that it was made with."""
+        return self._words.checksum
 
     @property
     def ordered(self) -> bool:
@@ -128,18 +135,37 @@ class Plan:
             descending=sort.descending,
         )
 
+    def _look(self, along: bool) -> Select[Any]:
+        """What is asked first: the checksum of the words now; what the
+        survey of every start says; and, if it is to look `along` the way, the answer up to that
+        entry, as one value, unless a start has fewer than `most` rows."""
+        checksum = self._words.checksum_now()
+        if not (self.starts or along):
+            return select(checksum)
+        survey = self._survey(tuple(range(len(self.starts))), along).cte("survey")
+        survey = survey.prefix_with("MATERIALIZED")
+        asked: list[Any] = [checksum, *survey.c]
+        if along:
+            end = select(survey.c.end).correlate(None).scalar_subquery()
+            answer = _gathered(self._along(end, None), self._words.dialect)
+            most = bindparam("most", type_=Integer)
+            worth = [number >= most for name, number in survey.c.items() if name != "end"]
+            asked.append(case((and_(true(), *worth), answer)))
+        return select(*asked).select_from(survey)
+
     def _survey(self, counted: tuple[int, ...], along: bool) -> Select[Any]:
         """How many rows each of these starts has, counting no further than `most`; and, if it is
         to look `along` the way, the value of the entry after `skipped` others."""
         asked: list[Any] = []
         for number in counted:
             some = self.starts[number].rows.limit(bindparam("most", type_=Integer)).subquery()
-            asked.append(select(func.count()).select_from(some).scalar_subquery())
+            rows = select(func.count()).select_from(some).scalar_subquery()
+            asked.append(rows.label(f"rows_{number}"))
         if along:
             assert self.way is not None
             end = select(self.way.value).where(*self.way.conditions).order_by(self.way.order)
             skipped = bindparam("skipped", type_=Integer)
-            asked.append(end.offset(skipped).limit(1).scalar_subquery())
+            asked.append(end.offset(skipped).limit(1).scalar_subquery().label("end"))
         return select(*asked)
 
     def _drive(self, number: int) -> Select[Any]:
@@ -169,14 +195,18 @@ class Plan:
     def _walk(self, ends: bool, sieve: int | None) -> Select[Any]:
         """Along the way, if it `ends` to the value `end` and not beyond; through the sieve that
         one start makes, if it is given."""
+        assert self.way is not None
+        end = bindparam("end", type_=self.way.value.type) if ends else None
+        return self._along(end, sieve)
+
+    def _along(self, end: ColumnElement[Any] | None, sieve: int | None) -> Select[Any]:
         way = self.way
         assert way is not None
         bounds: list[ColumnElement[bool]] = []
-        if ends:
+        if end is not None:
             # A bound on the key and not a LIMIT inside: the walk stops as soon as it can.
             # Ascending, equal values come newest last in the index: what shares the last value
             # seen may have a newer sibling beyond, so it does not count.
-            end = bindparam("end", type_=way.value.type)
             bounds.append(way.value > end if way.descending else way.value < end)
         if not self._order:
             statement = (
@@ -256,6 +286,14 @@ def _page(statement: Select[Any]) -> Select[Any]:
     return statement.limit(bindparam("limit", type_=Integer)).offset(
         bindparam("offset", type_=Integer)
     )
+
+
+def _gathered(ids: Select[Any], dialect: str) -> ColumnElement[Any]:
+    """All ids that a statement gives, in its order, as one value: an array, or JSON."""
+    if dialect == "postgresql":
+        return func.array(ids.scalar_subquery())
+    listed = ids.subquery()
+    return select(func.json_group_array(listed.c[0])).scalar_subquery()
 
 
 def _sort_terms(sort: ast.Sort, entities: View, words: Vocabulary) -> list[ColumnElement[Any]]:

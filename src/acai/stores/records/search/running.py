@@ -11,17 +11,20 @@ tells in a millisecond whether a condition holds for few. The ways, tried in thi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Select
+from sqlalchemy import Engine, Select
 
-from acai.model.metadata import EntityKind, ValueType
+from acai.model.ids import ProjectId
+from acai.model.metadata import EntityKind
 from acai.model.query import ast
 from acai.stores.records import metadata
 from acai.stores.records.database import Transaction
+from acai.stores.records.metadata import Columns
 from acai.stores.records.search.conditions import Vocabulary, is_equality
 from acai.stores.records.search.entities import searched
 from acai.stores.records.search.plans import SIEVE, Plan
@@ -34,13 +37,13 @@ _STEPS = (4000, 40_000)  # entries of the ordering index to go along before givi
 _SIEVED_STEP = 50_000  # the same, when most entries fall through a sieve
 _RELATED = {"job": EntityKind.JOB, "input": EntityKind.SET, "output": EntityKind.SET}
 
-# Of each kind that a query speaks of: the columns of its keys, and that of its tags.
-_Words = tuple[
-    tuple[EntityKind, tuple[tuple[str, tuple[tuple[ValueType, int], ...]], ...], int | None], ...
-]
+# How queries of a shape are run in a project of each database, with the words there were.
+_Shape = tuple[ProjectId, EntityKind, tuple[ast.Condition, ...], tuple[ast.Sort, ...]]
+_plans: WeakKeyDictionary[Engine, dict[_Shape, Plan]] = WeakKeyDictionary()
+_PLANS = 512
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Run:
     tx: Transaction
     plan: Plan
@@ -66,43 +69,33 @@ def find(
     conjuncts = _conjuncts(shape)
     if required is not None:
         conjuncts = (*conjuncts, ast.Has(subject=required))
-    return _found(
-        _Run(
-            tx=tx,
-            plan=_plan(kind, tx.dialect, conjuncts, order, _words(tx, kind, query)),
-            given={**values, "limit": limit, "offset": offset},
-            complete=required is not None,
-        )
-    )
+    given = {**values, "limit": limit, "offset": offset}
+    plans = _plans.setdefault(tx.engine, {})
+    key = (tx.project, kind, conjuncts, order)
+    plan, found = plans.get(key), None
+    while plan is None or (found := _found(_Run(tx, plan, given, required is not None))) is None:
+        words = _words(tx, kind, query)
+        view = searched(kind, tx.dialect)
+        plan = Plan(view=view, words=words, conjuncts=conjuncts, order=order)
+        if len(plans) >= _PLANS:
+            plans.clear()
+        plans[key] = plan
+    return found
 
 
-@lru_cache(maxsize=256)
-def _plan(
-    kind: EntityKind,
-    dialect: str,
-    conjuncts: tuple[ast.Condition, ...],
-    order: tuple[ast.Sort, ...],
-    words: _Words,
-) -> Plan:
-    vocabulary = Vocabulary(
-        columns={
-            whose: {name: dict(columns) for name, columns in names} for whose, names, _ in words
-        },
-        tags={whose: tags for whose, _, tags in words},
-        dialect=dialect,
-    )
-    return Plan(view=searched(kind, dialect), words=vocabulary, conjuncts=conjuncts, order=order)
-
-
-def _found(run: _Run) -> list[int]:
+def _found(run: _Run) -> list[int] | None:
+    """The answer, or None if the plan's words are no longer all."""
     plan = run.plan
     every = tuple(range(len(plan.starts)))
     along = plan.way is not None and run.given["offset"] + run.given["limit"] <= _STEPS[0]
-    counts, end = _survey(run, every, _FEW, _STEPS[0] if along else None)
+    checksum, counts, end, walked = _look(run, along)
+    if checksum != plan.checksum:
+        return None
     if counts and min(counts) < _FEW:
         return _ids(run, plan.drive(counts.index(min(counts))))
     if along:
-        walked = _walked(run, end, None)
+        if end is None:
+            walked = _walked(run, None, None)
         if walked is None:
             sieve = _sieve(run)
             step = _STEPS[1] if sieve is None else _SIEVED_STEP
@@ -114,6 +107,18 @@ def _found(run: _Run) -> list[int]:
         if min(counts) < _MANY:
             return _ids(run, plan.drive(counts.index(min(counts))))
     return _ids(run, plan.scan)
+
+
+def _look(run: _Run, along: bool) -> tuple[int, Sequence[int], Any, list[int] | None]:
+    """The checksum of the words now, how many rows each start has (or `_FEW`), the value that
+    ends the first step of the way, and the answer if it lies before that."""
+    given = {**run.given, "most": _FEW, "skipped": _STEPS[0] - 1}
+    checksum, *rest = plain_rows(run.tx.execute(run.plan.look(along), given))[0]
+    if not along:
+        return checksum, rest, None, None
+    *counts, end, ids = rest
+    found = json.loads(ids) if isinstance(ids, str) else ids
+    return checksum, counts, end, found if found and len(found) == run.given["limit"] else None
 
 
 def _survey(
@@ -161,7 +166,7 @@ def _conjuncts(node: ast.Condition | None) -> tuple[ast.Condition, ...]:
     return (node,)
 
 
-def _words(tx: Transaction, kind: EntityKind, query: ast.Query) -> _Words:
+def _words(tx: Transaction, kind: EntityKind, query: ast.Query) -> Vocabulary:
     """Look up the columns of every key in the query, a statement for each kind it speaks of."""
     names: dict[EntityKind, set[str]] = {kind: set()}
     keys = [sort.key for sort in query.order]
@@ -175,13 +180,15 @@ def _words(tx: Transaction, kind: EntityKind, query: ast.Query) -> _Words:
             kept.add(subject.name)
         else:
             tagged.add(whose)
-    found = []
+    columns: dict[EntityKind, Columns] = {}
     for whose, wanted in names.items():
-        columns = metadata.columns(tx, whose, wanted) if wanted else {}
-        tags = metadata.tag_column(tx, whose) if whose in tagged else None
-        known = ((name, tuple(sorted(of.items()))) for name, of in sorted(columns.items()))
-        found.append((whose, tuple(known), tags))
-    return tuple(found)
+        known = metadata.columns(tx, whose, wanted) if wanted else {}
+        columns[whose] = {name: known.get(name, {}) for name in wanted}
+    return Vocabulary(
+        columns=columns,
+        tags={whose: metadata.tag_column(tx, whose) for whose in tagged},
+        dialect=tx.dialect,
+    )
 
 
 def _subjects(node: ast.Condition | None) -> Iterator[ast.Subject]:
