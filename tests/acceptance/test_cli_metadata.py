@@ -62,6 +62,7 @@ def test_of_a_file_also_through_a_set(acai: Shell) -> None:
         (("meta", "set", "set:a:7", "k=5"), "only version 1"),
         (("meta", "set", "job:job-nope", "k=5"), "job-nope"),
         (("meta", "set", "thing:a", "k=5"), "thing"),
+        (("meta", "set", "set:a", "baseline"), "--tag baseline"),
         (("meta", "rm", "set:c", "absent"), "absent"),
         (("find", "sets", "status = 1 and"), "column"),
         (("find", "sets", "size > 'abc'"), "column 8"),
@@ -84,3 +85,15 @@ def test_usage(acai: Shell, tmp_path: Path) -> None:
     assert acai("meta", "set", "set:a").code == 2
     assert acai("find", "sets", "name = nothing-like-it").err.strip() == "nothing matches"
     assert acai("find", "sets", "name = nothing-like-it", "--json").json == []
+
+
+def test_a_key_that_nothing_has_is_named(acai: Shell) -> None:
+    acai("meta", "set", "set:a", "quality=0.9")
+    assert acai("find", "sets", "qualty > 0.5 and tag = x").err.splitlines() == [
+        "nothing matches",
+        "no set has the key qualty; did you mean quality?",
+    ]
+    assert acai("find", "sets", "job.zzz = 1").err.splitlines()[1:] == [
+        "no set has the key job.zzz"
+    ]
+    assert acai("find", "sets", "quality > 5").err.splitlines() == ["nothing matches"]

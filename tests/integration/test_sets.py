@@ -157,6 +157,7 @@ def test_a_file_and_a_directory_of_one_name_are_refused(lake: SetLake) -> None:
         ("/data/trian.json", FileNotFound, "did you mean /data/train.json?"),
         ("/data/train.json:7", VersionNotFound, "only version 1"),
         ("/nope/", FileNotFound, "no file under /nope/"),
+        ("/data", FileNotFound, "/data is a directory; write /data/"),
         ("@HotPotQA", SetNotFound, "did you mean HotpotQA?"),
         ("/@HotpotQA:5", VersionNotFound, "only version 1"),
         ("/nope/@HotpotQA", FileNotFound, "HotpotQA:1 holds nothing under /nope/"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +13,11 @@ from acai.cli import output
 from acai.cli.command import Invocation, command, group
 from acai.cli.meta import shown
 from acai.model.errors import InvalidQuery
+from acai.model.metadata import EntityKind
 from acai.model.quantities import format_size
+
+if TYPE_CHECKING:
+    from acai.client.client import Client
 
 _LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Show at most so many.")
 
@@ -38,7 +43,29 @@ def _table(query: str, found: Sequence[Any], fixed: Sequence[tuple[str, Any]]) -
     output.print_table(headers, rows, right=("size", "files"))
 
 
-def _run(invocation: Invocation, query: str, search: Any, limit: int | None, fixed: Any) -> None:
+def _unknown(client: Client, kind: EntityKind, query: str) -> Iterator[str]:
+    """What to say of keys in a query that nothing has: most likely slips."""
+    from acai.model.query import parse_query
+    from acai.model.query.ast import Key, subjects
+
+    named: dict[str, list[str]] = {}
+    for subject in subjects(parse_query(query, kind)):
+        if isinstance(subject, Key):
+            prefix = f"{subject.relation}." if subject.relation else ""
+            named.setdefault(prefix, []).append(subject.name)
+    for prefix, names in named.items():
+        known = [one.key.removeprefix(prefix) for one in client.metadata_keys(kind, prefix)]
+        for name in dict.fromkeys(names):
+            if name not in known:
+                near = [
+                    f"; did you mean {prefix}{one}?" for one in get_close_matches(name, known, 1)
+                ]
+                yield "".join([f"no {kind} has the key {prefix}{name}", *near])
+
+
+def _run(
+    invocation: Invocation, kind: EntityKind, query: str, search: Any, limit: int | None, fixed: Any
+) -> None:
     try:
         found = search(query, limit=limit)
     except InvalidQuery as error:
@@ -47,6 +74,9 @@ def _run(invocation: Invocation, query: str, search: Any, limit: int | None, fix
         raise
     if not found:
         invocation.answer([], lambda: invocation.note("nothing matches"))
+        if not invocation.json:
+            for line in _unknown(invocation.client, kind, query):
+                invocation.note(line)
         return
     invocation.answer(found, lambda: _table(query, found, fixed))
 
@@ -63,7 +93,7 @@ def files(invocation: Invocation, query: str, limit: int | None) -> None:
         ("creator", lambda one: one.creator),
         ("created", lambda one: output.local_time(one.create_time)),
     )
-    _run(invocation, query, invocation.client.find_files, limit, fixed)
+    _run(invocation, EntityKind.FILE, query, invocation.client.find_files, limit, fixed)
 
 
 @command("sets", example="acai find sets 'model = BERT and precision > 0.5 max precision'")
@@ -78,7 +108,7 @@ def sets(invocation: Invocation, query: str, limit: int | None) -> None:
         ("creator", lambda one: one.creator),
         ("created", lambda one: output.local_time(one.create_time)),
     )
-    _run(invocation, query, invocation.client.find_sets, limit, fixed)
+    _run(invocation, EntityKind.SET, query, invocation.client.find_sets, limit, fixed)
 
 
 @command("jobs", example="acai find jobs 'status = failed and create_time >= today'")
@@ -93,7 +123,7 @@ def jobs(invocation: Invocation, query: str, limit: int | None) -> None:
         ("creator", lambda one: one.creator),
         ("submitted", lambda one: output.local_time(one.submit_time)),
     )
-    _run(invocation, query, invocation.client.find_jobs, limit, fixed)
+    _run(invocation, EntityKind.JOB, query, invocation.client.find_jobs, limit, fixed)
 
 
 find = group("find", "Search by one query language: acai find sets 'QUERY'.", files, sets, jobs)

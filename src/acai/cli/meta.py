@@ -10,6 +10,7 @@ import click
 from acai.cli import output
 from acai.cli.command import Invocation, command, group
 from acai.model.described import EntityMetadata
+from acai.model.errors import InvalidInput
 from acai.model.metadata import parse_assignment
 
 
@@ -41,6 +42,9 @@ def set_(
     Numbers, true, false and ISO 8601 times are taken as such; quote a value, as in
     k='"5"', to keep it a text.
     """
+    for word in assignments:
+        if "=" not in word:
+            raise InvalidInput(f"{word!r} is no KEY=VALUE; a tag is given by --tag {word}")
     values = dict(parse_assignment(word) for word in assignments)
     if not values and not tags:
         raise click.UsageError("give at least one KEY=VALUE, or --tag")

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from acai.client.base import Part
 from acai.client.decode import decode
-from acai.model.described import EntityMetadata, FoundFile, FoundJob, FoundSet
-from acai.model.metadata import MetadataValue, value_from_json, value_to_json
+from acai.model.described import EntityMetadata, FoundFile, FoundJob, FoundSet, MetadataKey
+from acai.model.metadata import EntityKind, MetadataValue, value_from_json, value_to_json
 
 T = TypeVar("T", FoundFile, FoundSet, FoundJob, EntityMetadata)
 
@@ -59,6 +59,14 @@ class MetadataPart(Part):
     def find_jobs(self, query: str = "", *, limit: int | None = None) -> list[FoundJob]:
         """Jobs that a query selects, in its order."""
         return self._found(FoundJob, "/search/jobs", query, limit)
+
+    def metadata_keys(self, kind: EntityKind | str, prefix: str = "") -> list[MetadataKey]:
+        """The keys that a query about "file", "set" or "job" can name, and that begin so.
+
+        After a relation, such as `job.` for sets, they are those of what it leads to.
+        """
+        query = {"kind": str(kind), "prefix": prefix}
+        return list(self._pages(MetadataKey, "/metadata/keys", query, size=1000))
 
     def _found(self, kind: type[T], path: str, query: str, limit: int | None) -> list[T]:
         size = min(limit or 1000, 1000)

@@ -163,6 +163,8 @@ def _missing(tx: Transaction, path: str, latest: records.VersionRow | None) -> F
             last=latest.version,
         )
     plain = path.rstrip("/")
+    if plain == path and records.is_directory(tx, path):
+        return FileNotFound(f"{path} is a directory; write {path}/", path=path)
     near = get_close_matches(plain, records.near(tx, plain), 1)
     hint = f"; did you mean {near[0]}?" if near else "; see `acai file ls`"
     return FileNotFound(f"there is no file {path}{hint}", path=path, near=near)

@@ -10,6 +10,7 @@ so that an evaluator or a compiler has four literals to know.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -200,3 +201,23 @@ class Query(Node):
     extreme: Extreme | None = None
     order: tuple[Sort, ...] = ()
     limit: int | None = None
+
+
+def subjects(query: Query) -> Iterator[Subject]:
+    """Every key and every mention of tags, in the condition and in what it is ordered by."""
+    yield from (sort.key for sort in query.order)
+    if query.extreme is not None:
+        yield query.extreme.key
+    if query.condition is not None:
+        yield from _spoken_of(query.condition)
+
+
+def _spoken_of(condition: Condition) -> Iterator[Subject]:
+    match condition:
+        case And(operands=operands) | Or(operands=operands):
+            for one in operands:
+                yield from _spoken_of(one)
+        case Not(operand=operand):
+            yield from _spoken_of(operand)
+        case _:
+            yield condition.subject

@@ -258,6 +258,13 @@ def hide(tx: Transaction, path: str) -> int:
     ).rowcount
 
 
+def is_directory(tx: Transaction, path: str) -> bool:
+    """Whether something visible lies under a path."""
+    under = paths.between(tx, files.c.path, f"{path}/", prefix_range(f"{path}/")[1])
+    found = select(files.c.id).where(mine(files), files.c.hidden.is_(False), under).limit(1)
+    return tx.execute(found).first() is not None
+
+
 def near(tx: Transaction, path: str, limit: int = 200) -> list[str]:
     """Visible names in the same directory, for a message that proposes one."""
     directory = path[: path.rindex("/") + 1]

@@ -12,7 +12,7 @@ tells in a millisecond whether a condition holds for few. The ways, tried in thi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -169,11 +169,8 @@ def _conjuncts(node: ast.Condition | None) -> tuple[ast.Condition, ...]:
 def _words(tx: Transaction, kind: EntityKind, query: ast.Query) -> Vocabulary:
     """Look up the columns of every key in the query, a statement for each kind it speaks of."""
     names: dict[EntityKind, set[str]] = {kind: set()}
-    keys = [sort.key for sort in query.order]
-    if query.extreme is not None:
-        keys.append(query.extreme.key)
     tagged = set()
-    for subject in (*keys, *_subjects(query.condition)):
+    for subject in ast.subjects(query):
         whose = _RELATED[subject.relation.value] if subject.relation else kind
         kept = names.setdefault(whose, set())
         if isinstance(subject, ast.Key):
@@ -189,16 +186,3 @@ def _words(tx: Transaction, kind: EntityKind, query: ast.Query) -> Vocabulary:
         tags={whose: metadata.tag_column(tx, whose) for whose in tagged},
         dialect=tx.dialect,
     )
-
-
-def _subjects(node: ast.Condition | None) -> Iterator[ast.Subject]:
-    match node:
-        case None:
-            return
-        case ast.And(operands=operands) | ast.Or(operands=operands):
-            for one in operands:
-                yield from _subjects(one)
-        case ast.Not(operand=operand):
-            yield from _subjects(operand)
-        case _:
-            yield node.subject
