@@ -12,7 +12,6 @@ from acai.engine.lifecycle import (
     Entered,
     Event,
     Facts,
-    Instruction,
     KillAsked,
     LaunchRefused,
     Start,
@@ -70,8 +69,7 @@ def test_no_sequence_of_events_makes_an_illegal_move(retries: int, sequence: lis
             assert done.state in ALLOWED[facts.state]
         assert done.attempt == facts.attempt + isinstance(event, Start)
         assert done.attempt <= retries + 1
-        if done.state.ended or done.state is JobState.QUEUED:
-            assert Instruction.SETTLE in done.instructions
+        assert done.kill == (isinstance(event, KillAsked) and not done.state.ended)
         if done.state in {JobState.FAILED, JobState.KILLED, JobState.LOST}:
             assert done.reason
         facts = after(facts, done)

@@ -10,7 +10,6 @@ gives no step: messages may be repeated and overtake each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from acai.model.assignments import Outcome, Phase
 from acai.model.jobs import JobState
@@ -22,14 +21,6 @@ _ORDER = {
     JobState.RUNNING: 3,
     JobState.UPLOADING: 4,
 }
-
-
-class Instruction(StrEnum):
-    """What is to be done once a step is persisted. Doing it again does no harm."""
-
-    LAUNCH = "launch"  # start an agent for the attempt
-    KILL = "kill"  # tell the launcher to end the attempt
-    SETTLE = "settle"  # the attempt is over: revoke its token, archive its log, forget it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +88,7 @@ class Step:
     attempt: int
     kill_requested: bool
     reason: str | None = None
-    instructions: tuple[Instruction, ...] = ()
+    kill: bool = False  # the launcher is to end the attempt, once the step is persisted
 
 
 def step(facts: Facts, event: Event) -> Step | None:
@@ -115,7 +106,6 @@ def _queued(facts: Facts, event: Event) -> Step | None:
             state=JobState.LAUNCHING,
             attempt=facts.attempt + 1,
             kill_requested=False,
-            instructions=(Instruction.LAUNCH,),
         )
     if isinstance(event, Answered):
         return _end(facts, JobState.FINISHED, None)
@@ -145,7 +135,7 @@ def _asked_to_end(facts: Facts, event: KillAsked) -> Step | None:
         attempt=facts.attempt,
         kill_requested=True,
         reason=event.reason,
-        instructions=(Instruction.KILL,),
+        kill=True,
     )
 
 
@@ -174,7 +164,6 @@ def _over(facts: Facts, without_retry: JobState, reason: str) -> Step:
             attempt=facts.attempt,
             kill_requested=False,
             reason=reason,
-            instructions=(Instruction.SETTLE,),
         )
     return _end(facts, without_retry, reason)
 
@@ -188,5 +177,4 @@ def _end(
         attempt=facts.attempt,
         kill_requested=asked,
         reason=reason,
-        instructions=(Instruction.SETTLE,),
     )

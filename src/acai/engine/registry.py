@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from acai.engine import admission, views
-from acai.engine.lifecycle import Answered, Instruction, KillAsked
+from acai.engine.lifecycle import Answered, KillAsked
 from acai.engine.ports import JobData
 from acai.engine.transitions import apply
 from acai.launchers.base import Launcher
@@ -197,7 +197,7 @@ class Registry:
             done = apply(tx, row, KillAsked(reason=f"killed by {caller.user.name}"), now)
             (shown,) = views.shown(tx, [records.get(tx, row.id)], self._data)
         self._changed(caller.project, row.id)
-        if done is not None and Instruction.KILL in done.instructions:
+        if done is not None and done.kill:
             self._launcher.kill([job_queue.handle_of(row.public_id, row.attempt)])
         self._wake()
         return shown
