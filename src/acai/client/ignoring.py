@@ -21,7 +21,9 @@ DEFAULTS = (
     ".DS_Store",
     ".acaiignore",
 )
-_PIECES = re.compile(r"\*\*/|/\*\*\Z|\*|\?|\[!?\]?[^\]]*\]|\\.|.", re.DOTALL)
+_SPECIAL = re.compile(r"[\\\]\[&~|^]")  # in a set of characters, to some regular expressions
+_NEVER = "(?!)"
+_PIECES = re.compile(r"\*\*/|/\*\*\Z|\*|\?|\[[!^]?\]?[^\]]*\]|\\.|.", re.DOTALL)
 
 
 class Ignored:
@@ -57,7 +59,10 @@ def _rule(line: str) -> tuple[re.Pattern[str], bool, bool] | None:
         return None
     anywhere = "" if "/" in text else "(?:.*/)?"
     body = "".join(_translated(piece) for piece in _PIECES.findall(text.lstrip("/")))
-    return re.compile(anywhere + body, re.DOTALL), directories_only, takes_back
+    try:
+        return re.compile(anywhere + body, re.DOTALL), directories_only, takes_back
+    except re.error:  # such as a range that goes backwards, which no name lies in
+        return None
 
 
 def _translated(piece: str) -> str:
@@ -70,6 +75,7 @@ def _translated(piece: str) -> str:
     if piece == "?":
         return "[^/]"
     if piece.startswith("[") and len(piece) > 2:
-        inside = piece[1:-1].replace("\\", "\\\\")
-        return f"(?!/)[^{inside[1:]}]" if inside.startswith("!") else f"(?!/)[{inside}]"
+        negated = piece[1] in "!^"
+        inside = _SPECIAL.sub(r"\\\g<0>", piece[1 + negated : -1])
+        return f"(?!/)[{'^' * negated}{inside}]" if inside else _NEVER
     return re.escape(piece[1:] if piece.startswith("\\") and len(piece) == 2 else piece)

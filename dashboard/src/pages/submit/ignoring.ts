@@ -44,7 +44,7 @@ function ruleOf(line: string): Rule[] {
   text = text.replace(/\/+$/, "");
   if (!text) return [];
   const anywhere = text.includes("/") ? "" : "(?:.*/)?";
-  const pieces = text.replace(/^\/+/, "").match(/\*\*\/|\/\*\*$|\*|\?|\[!?\]?[^\]]*\]|\\.|./gsu) ?? [];
+  const pieces = text.replace(/^\/+/, "").match(/\*\*\/|\/\*\*$|\*|\?|\[[!^]?\]?[^\]]*\]|\\.|./gsu) ?? [];
   try {
     const pattern = new RegExp(`^${anywhere}${pieces.map(translated).join("")}$`, "su");
     return [{ pattern, directoriesOnly, takesBack }];
@@ -59,9 +59,9 @@ function translated(piece: string): string {
   if (piece === "*") return "[^/]*";
   if (piece === "?") return "[^/]";
   if (piece.startsWith("[") && piece.length > 2) {
-    const negated = piece[1] === "!";
-    const inside = piece.slice(negated ? 2 : 1, -1).replace(/[\\\][&~|^]/g, "\\$&");
-    return `(?!/)[${negated ? "^" : ""}${inside}]`;
+    const negated = "!^".includes(piece[1]);
+    const inside = piece.slice(negated ? 2 : 1, -1).replace(/[\\\][^]/g, "\\$&");
+    return inside ? `(?!/)[${negated ? "^" : ""}${inside}]` : "(?!)";
   }
   const plain = piece.startsWith("\\") && piece.length === 2 ? piece.slice(1) : piece;
   return plain.replace(/[\\^$.*+?()[\]{}|/-]/g, (one) => (one === "-" ? "-" : `\\${one}`));
