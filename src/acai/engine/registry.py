@@ -247,10 +247,10 @@ class Registry:
         capacity = self._launcher.capacity()
         with self._database.read(PLATFORM) as tx:
             cpu, memory, gpu = job_queue.in_use(tx)
-            own = job_queue.limit_of(tx, caller.project, caller.user_id)
+            own = job_queue.limits_of(tx, caller.project, [caller.user_id])[caller.user_id]
         with self._database.read(caller.project) as tx:
             queued, active = records.counts(tx)
-            own_queued = len(records.queue_of(tx, caller.user_id))
+            own_queued = len(records.queues_of(tx, [caller.user_id])[caller.user_id])
             own_active = records.active_of(tx, caller.user_id)
         return QueueState(
             capacity=capacity,

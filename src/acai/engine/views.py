@@ -164,21 +164,21 @@ def waiting(
     default_limit: int,
     now: datetime,
 ) -> dict[int, Waiting]:
-    """Why each of these queued jobs waits. Reads each user's queue once; what is free depends
-    on all projects, which `platform` sees."""
+    """Why each of these queued jobs waits. What is free depends on all projects, which
+    `platform` sees."""
     used_cpu, used_memory, used_gpu = job_queue.in_use(platform)
     free = (capacity.cpu - used_cpu, capacity.memory - used_memory, capacity.gpu - used_gpu)
+    users = {row.user_id for row in queued}
+    limits = job_queue.limits_of(platform, tx.project, users)
+    running = job_queue.predicted_ends(platform, tx.project, users)
     places: dict[UserId, dict[int, int]] = {}
     full: dict[UserId, str | None] = {}
-    next_end: dict[UserId, float | None] = {}
-    for user in {row.user_id for row in queued}:
-        places[user] = {job: i for i, job in enumerate(jobs.queue_of(tx, user), 1)}
-        most = job_queue.limit_of(platform, tx.project, user)
-        limit = default_limit if most is None else most
-        active = jobs.active_of(tx, user)
+    for user, queue in jobs.queues_of(tx, users).items():
+        places[user] = {job: i for i, job in enumerate(queue, 1)}
+        own, active = limits[user], len(running[user])
+        limit = default_limit if own is None else own
         full[user] = f"{active} of {limit} running" if active >= limit else None
-        ends = job_queue.predicted_ends(platform, tx.project, user)
-        next_end[user] = _next_end(ends, now) if active else None
+    next_end = {user: _next_end(of, now) for user, of in running.items()}
     return {
         row.id: Waiting(
             position=places[row.user_id].get(row.id, 1),

@@ -6,7 +6,7 @@ out carries its project, and what is done for a job is done within it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -335,15 +335,18 @@ def active(tx: Transaction) -> list[ActiveRow]:
 
 
 def predicted_ends(
-    tx: Transaction, project: ProjectId, user: UserId
-) -> list[tuple[datetime | None, str | None]]:
-    """When each active job of a user began to run, and what was predicted of it."""
+    tx: Transaction, project: ProjectId, users: Collection[UserId]
+) -> dict[UserId, list[tuple[datetime | None, str | None]]]:
+    """When each active job of these users began to run, and what was predicted of it."""
     rows = tx.execute(
-        select(jobs.c.started_at, jobs.c.prediction).where(
-            is_active, jobs.c.project_id == project, jobs.c.user_id == user
+        select(jobs.c.user_id, jobs.c.started_at, jobs.c.prediction).where(
+            is_active, jobs.c.project_id == project, jobs.c.user_id.in_(users)
         )
     )
-    return [(row.started_at, row.prediction) for row in rows]
+    found: dict[UserId, list[tuple[datetime | None, str | None]]] = {user: [] for user in users}
+    for row in rows:
+        found[row.user_id].append((row.started_at, row.prediction))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,16 +407,17 @@ def limits(tx: Transaction, project: ProjectId) -> list[tuple[str | None, int]]:
     return [(row.name, row.jobs) for row in rows]
 
 
-def limit_of(tx: Transaction, project: ProjectId, user: UserId) -> int | None:
-    found = {
-        row.user_id: row.jobs
-        for row in tx.execute(
-            select(job_limits.c.user_id, job_limits.c.jobs).where(
-                job_limits.c.project_id == project, job_limits.c.user_id.in_([0, user])
-            )
+def limits_of(
+    tx: Transaction, project: ProjectId, users: Collection[UserId]
+) -> dict[UserId, int | None]:
+    """The limit of each of these users, or of all in the project; None if neither is set."""
+    rows = tx.execute(
+        select(job_limits.c.user_id, job_limits.c.jobs).where(
+            job_limits.c.project_id == project, job_limits.c.user_id.in_([0, *users])
         )
-    }
-    return found.get(user, found.get(0))
+    )
+    found = {row.user_id: row.jobs for row in rows}
+    return {user: found.get(user, found.get(0)) for user in users}
 
 
 def set_limit(tx: Transaction, project: ProjectId, user: UserId | None, most: int | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -249,14 +249,17 @@ def finished_with_key(tx: Transaction, key: bytes, *, limit: int) -> list[JobRow
     return [_row(row) for row in rows]
 
 
-def queue_of(tx: Transaction, user: UserId) -> list[int]:
-    """The queued jobs of a user, in the order in which they will start."""
+def queues_of(tx: Transaction, users: Collection[UserId]) -> dict[UserId, list[int]]:
+    """The queued jobs of each of these users, in the order in which they will start."""
     rows = tx.execute(
-        select(jobs.c.id)
-        .where(mine(jobs), is_queued, jobs.c.user_id == user)
+        select(jobs.c.user_id, jobs.c.id)
+        .where(mine(jobs), is_queued, jobs.c.user_id.in_(users))
         .order_by(jobs.c.priority, jobs.c.id)
     )
-    return [row.id for row in rows]
+    found: dict[UserId, list[int]] = {user: [] for user in users}
+    for row in rows:
+        found[row.user_id].append(row.id)
+    return found
 
 
 def active_of(tx: Transaction, user: UserId) -> int:
