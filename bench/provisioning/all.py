@@ -23,6 +23,8 @@ from tables import NOTHING_MEASURED, OUT, table
 HERE = Path(__file__).resolve().parent
 BENCHES: dict[str, tuple[list[str], list[str]]] = {  # arguments in full, and quick
     "models.py": ([], ["--programs", "9"]),
+    "calibration.py": ([], ["--programs", "9"]),
+    "bound.py": ([], ["--programs", "9"]),
     "real_runs.py": ([], ["--replays", "2"]),
     "c3o.py": ([], []),
     "fleet.py": ([], ["--repeats", "5"]),

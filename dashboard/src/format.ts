@@ -14,8 +14,12 @@ export function formatSize(bytes: number | null | undefined): string {
   return `${Number(shown)} ${UNITS[unit]}`;
 }
 
+export function formatWhole(whole: number): string {
+  return String(whole).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 export function formatCount(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+  return `${formatWhole(count)} ${count === 1 ? one : many}`;
 }
 
 export function formatDuration(seconds: number | null | undefined): string {
@@ -35,7 +39,7 @@ export function formatDuration(seconds: number | null | undefined): string {
 }
 
 export function formatNumber(value: number): string {
-  if (Number.isInteger(value) && Math.abs(value) < 1e9) return value.toLocaleString("en");
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return formatWhole(value);
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(3);
   return String(Number(value.toPrecision(5)));

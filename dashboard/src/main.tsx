@@ -8,12 +8,12 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router";
 import { queryClient } from "./api/queryClient";
-import { SessionProvider } from "./api/session";
+import { findSession, SessionProvider } from "./api/session";
 import { router } from "./routes";
 import { cssVariablesResolver, theme } from "./theme";
 
-const root = document.getElementById("root");
-if (root) {
+async function start(root: HTMLElement) {
+  const found = await findSession();
   createRoot(root).render(
     <StrictMode>
       <MantineProvider
@@ -23,7 +23,7 @@ if (root) {
       >
         <Notifications position="bottom-right" />
         <QueryClientProvider client={queryClient}>
-          <SessionProvider>
+          <SessionProvider found={found}>
             <RouterProvider router={router} />
           </SessionProvider>
         </QueryClientProvider>
@@ -31,3 +31,6 @@ if (root) {
     </StrictMode>,
   );
 }
+
+const root = document.getElementById("root");
+if (root) void start(root);

@@ -1,11 +1,11 @@
 import { createBrowserRouter, Navigate } from "react-router";
+import { Component as JobsPage } from "./pages/jobs/JobsPage";
 import { Broken } from "./shell/Broken";
 import { NothingHere } from "./shell/NothingHere";
 import { Shell } from "./shell/Shell";
 
-/** Each page is a file of its own, fetched when it is first opened. */
+/** Each page but the first is a file of its own, fetched when it is opened. */
 const PAGES = {
-  jobs: () => import("./pages/jobs/JobsPage"),
   "jobs/:job": () => import("./pages/jobs/JobPage"),
   submit: () => import("./pages/submit/SubmitPage"),
   compare: () => import("./pages/compare/ComparePage"),
@@ -25,6 +25,7 @@ export const router = createBrowserRouter([
     hydrateFallbackElement: <></>,
     children: [
       { index: true, element: <Navigate to="/jobs" replace /> },
+      { path: "jobs", element: <JobsPage /> },
       ...Object.entries(PAGES).map(([path, lazy]) => ({ path, lazy })),
       { path: "*", element: <NothingHere /> },
     ],

@@ -12,7 +12,8 @@ export function usePaged<T>(
   read: (cursor: string | undefined) => Promise<Page<T>>,
   options: { enabled?: boolean; keep?: boolean } = {},
 ) {
-  const query = useInfiniteQuery({
+  // Each is named here: whoever has all of the answer is drawn anew at each change of any.
+  const { data, error, isPending, isSuccess, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: key,
     queryFn: ({ pageParam }) => read(pageParam),
     initialPageParam: undefined as string | undefined,
@@ -20,11 +21,10 @@ export function usePaged<T>(
     enabled: options.enabled ?? true,
     placeholderData: options.keep ? (before) => before : undefined,
   });
-  const items = useMemo(() => (query.data?.pages ?? []).flatMap((page) => page.items), [query.data]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const items = useMemo(() => (data?.pages ?? []).flatMap((page) => page.items), [data]);
   const more = useMemo(
     () => (hasNextPage && !isFetchingNextPage ? () => void fetchNextPage() : undefined),
     [hasNextPage, isFetchingNextPage, fetchNextPage],
   );
-  return { ...query, items, more };
+  return { error, isPending, isSuccess, hasNextPage, isFetchingNextPage, items, more };
 }

@@ -14,7 +14,6 @@ export type User = Schemas["User"];
 type BrowserSession = Schemas["BrowserSession"];
 
 interface SessionValue {
-  state: "asking" | "out" | "in";
   user: User | null;
   project: string | null;
   ended: boolean;
@@ -42,60 +41,57 @@ function takeLink(): string | null {
 
 const CHOSEN = "acai.project";
 
-export function SessionProvider({ children }: { children: ReactNode }) {
+function entered(session: BrowserSession): BrowserSession {
+  actAs(session.csrf, session.user.project ? null : localStorage.getItem(CHOSEN));
+  return session;
+}
+
+export interface Found {
+  session: BrowserSession | null;
+  problem: string | null;
+}
+
+/** The session that the browser has, or that a sign-in link opens; asked for before all is drawn. */
+export async function findSession(): Promise<Found> {
+  const link = takeLink();
+  let problem: string | null = null;
+  if (link) {
+    try {
+      return { session: entered(await got(api.POST("/api/v1/session", { body: { link } }))), problem };
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+  }
+  try {
+    const { session } = await got(api.GET("/api/v1/session"));
+    return { session: session && entered(session), problem };
+  } catch (error) {
+    return { session: null, problem: (error as Error).message };
+  }
+}
+
+export function SessionProvider({ found, children }: { found: Found; children: ReactNode }) {
   const queries = useQueryClient();
-  const [state, setState] = useState<SessionValue["state"]>("asking");
-  const [session, setSession] = useState<BrowserSession | null>(null);
+  const [session, setSession] = useState(found.session);
   const [chosen, setChosen] = useState<string | null>(() => localStorage.getItem(CHOSEN));
   const [ended, setEnded] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState(found.problem);
 
   const enter = useCallback((opened: BrowserSession) => {
-    const own = opened.user.project;
-    actAs(opened.csrf, own ? null : localStorage.getItem(CHOSEN));
-    setSession(opened);
+    setSession(entered(opened));
     setEnded(false);
     setProblem(null);
-    setState("in");
   }, []);
-
-  useEffect(() => {
-    let gone = false;
-    const link = takeLink();
-    const begin = async () => {
-      if (link) {
-        try {
-          enter(await got(api.POST("/api/v1/session", { body: { link } })));
-          return;
-        } catch (error) {
-          setProblem((error as Error).message);
-        }
-      }
-      const found = await got(api.GET("/api/v1/session"));
-      if (gone) return;
-      if (found.session) enter(found.session);
-      else setState("out");
-    };
-    begin().catch((error: Error) => {
-      setProblem(error.message);
-      setState("out");
-    });
-    return () => {
-      gone = true;
-    };
-  }, [enter]);
 
   useEffect(() => {
     whenSignedOut(() => {
       setSession(null);
       setEnded(true);
-      setState("out");
     });
   }, []);
 
   const value = useMemo<SessionValue>(
     () => ({
-      state,
       user: session?.user ?? null,
       project: session?.user.project ?? chosen,
       ended,
@@ -107,7 +103,6 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         await got(api.DELETE("/api/v1/session"));
         queries.clear();
         setSession(null);
-        setState("out");
       },
       choose: (name) => {
         localStorage.setItem(CHOSEN, name);
@@ -116,7 +111,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         queries.clear();
       },
     }),
-    [state, session, chosen, ended, problem, enter, queries],
+    [session, chosen, ended, problem, enter, queries],
   );
   return <SessionContext value={value}>{children}</SessionContext>;
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Code, Group, Tooltip } from "@mantine/core";
+import { ActionIcon, Code, Group } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { Check, Copy } from "lucide-react";
 
@@ -16,10 +16,8 @@ export function CopyCommand({ command, label = "Copy" }: { command: string; labe
 export function CopyIcon({ text, label }: { text: string; label: string }) {
   const { copied, copy } = useClipboard();
   return (
-    <Tooltip label={copied ? "Copied" : label}>
-      <ActionIcon variant="subtle" aria-label={label} onClick={() => copy(text)}>
-        {copied ? <Check size={16} /> : <Copy size={16} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon variant="subtle" aria-label={label} title={label} onClick={() => copy(text)}>
+      {copied ? <Check size={16} /> : <Copy size={16} />}
+    </ActionIcon>
   );
 }

@@ -39,6 +39,7 @@ export function QueryBox(props: QueryBoxProps) {
         data={offered}
         filter={({ options }) => options}
         maxDropdownHeight={260}
+        comboboxProps={{ keepMounted: false }}
         spellCheck={false}
         onChange={setText}
         onKeyDown={(event) => {

@@ -1,13 +1,15 @@
-import { Text, type TextProps, Tooltip } from "@mantine/core";
 import { formatAge, formatTime } from "../format";
 
-/** How long ago, with the exact time on hover. */
-export function When({ time, ...props }: { time: string } & TextProps) {
+/** How long ago, with the exact time on hover; that is written only then, for it is slow. */
+export function When({ time }: { time: string }) {
   return (
-    <Tooltip label={formatTime(time)}>
-      <Text span inherit {...props}>
-        <time dateTime={time}>{formatAge(time)}</time>
-      </Text>
-    </Tooltip>
+    <time
+      dateTime={time}
+      onPointerEnter={({ currentTarget }) => {
+        currentTarget.title = formatTime(time);
+      }}
+    >
+      {formatAge(time)}
+    </time>
   );
 }

@@ -2,14 +2,12 @@ import {
   ActionIcon,
   AppShell,
   Burger,
-  Center,
   Group,
   Loader,
   Menu,
   NavLink,
   Select,
   Text,
-  Tooltip,
   UnstyledButton,
   useComputedColorScheme,
   useMantineColorScheme,
@@ -42,15 +40,8 @@ const PLACES: Place[] = [
 ];
 
 export function Shell() {
-  const { state } = useSession();
-  if (state === "asking") {
-    return (
-      <Center mih="100vh">
-        <Loader aria-label="Loading" />
-      </Center>
-    );
-  }
-  return state === "in" ? <House /> : <SignIn />;
+  const { user } = useSession();
+  return user ? <House /> : <SignIn />;
 }
 
 function House() {
@@ -149,16 +140,15 @@ function SchemeToggle() {
   const now = useComputedColorScheme("light", { getInitialValueInEffect: false });
   const next = now === "dark" ? "light" : "dark";
   return (
-    <Tooltip label={`Switch to ${next}`}>
-      <ActionIcon
-        variant="default"
-        size="lg"
-        aria-label={`Switch to ${next}`}
-        onClick={() => setColorScheme(next)}
-      >
-        {now === "dark" ? <Sun size={17} /> : <Moon size={17} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={`Switch to ${next}`}
+      title={`Switch to ${next}`}
+      onClick={() => setColorScheme(next)}
+    >
+      {now === "dark" ? <Sun size={17} /> : <Moon size={17} />}
+    </ActionIcon>
   );
 }
 

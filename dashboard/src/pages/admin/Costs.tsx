@@ -2,7 +2,7 @@ import { Group, Progress, SegmentedControl, Select, Skeleton, Stack, Table, Text
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api, got } from "../../api/client";
-import { formatCost, formatDuration } from "../../format";
+import { formatCost, formatDuration, formatWhole } from "../../format";
 import { Problem } from "../../parts/Problem";
 import { Wide } from "../../parts/Wide";
 
@@ -58,7 +58,7 @@ export function Costs() {
               {items.map((one) => (
                 <Table.Tr key={one.key ?? ""}>
                   <Table.Td className="name">{one.key ?? "none"}</Table.Td>
-                  <Table.Td ta="right">{one.jobs.toLocaleString("en")}</Table.Td>
+                  <Table.Td ta="right">{formatWhole(one.jobs)}</Table.Td>
                   <Table.Td ta="right">{formatDuration(one.runtime)}</Table.Td>
                   <Table.Td ta="right">{one.cpu_hours.toFixed(2)}</Table.Td>
                   <Table.Td ta="right">{formatCost(one.cost)}</Table.Td>

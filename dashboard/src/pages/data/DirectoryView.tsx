@@ -23,9 +23,8 @@ const COLUMNS: Column<Listing>[] = [
   {
     id: "name",
     header: "Name",
-    meta: { grow: true },
-    minSize: 160,
-    cell: ({ row: { original: line } }) => (
+    grow: true,
+    cell: (line) => (
       <Group gap={8} wrap="nowrap">
         {line.kind === "directory" ? (
           <Folder size={16} aria-label="Directory" style={{ flexShrink: 0 }} />
@@ -40,23 +39,23 @@ const COLUMNS: Column<Listing>[] = [
     id: "size",
     header: "Size",
     size: 90,
-    meta: { right: true },
-    cell: ({ row }) => (row.original.kind === "file" ? formatSize(row.original.size) : ""),
+    right: true,
+    cell: (row) => (row.kind === "file" ? formatSize(row.size) : ""),
   },
   {
     id: "version",
     header: "Version",
     size: 92,
-    meta: { right: true },
-    cell: ({ row }) => row.original.version ?? "",
+    right: true,
+    cell: (row) => row.version ?? "",
   },
   {
     id: "time",
     header: "Changed",
     size: 130,
-    cell: ({ row }) => row.original.create_time && <When time={row.original.create_time} />,
+    cell: (row) => row.create_time && <When time={row.create_time} />,
   },
-  { id: "by", header: "By", size: 120, cell: ({ row }) => row.original.creator ?? "" },
+  { id: "by", header: "By", size: 120, cell: (row) => row.creator ?? "" },
 ];
 
 export function DirectoryView({ path }: { path: string }) {

@@ -2,7 +2,7 @@ import { Button, ScrollArea, Skeleton, Stack, Table, Text } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { locate, type Place, readRange } from "../../api/content";
-import { formatSize } from "../../format";
+import { formatSize, formatWhole } from "../../format";
 import { Problem } from "../../parts/Problem";
 import { showValue } from "../../values";
 import { parseRows } from "./csv";
@@ -136,7 +136,7 @@ function ParquetPreview({ place, hash }: { place: Place; hash: string }) {
     <Stack gap="xs">
       <Rows head={table.data.columns} rows={table.data.rows.map((row) => row.map(showValue))} />
       <Text size="sm" c="dimmed">
-        {table.data.count.toLocaleString("en")} rows in all.
+        {formatWhole(table.data.count)} rows in all.
       </Text>
     </Stack>
   );

@@ -1,5 +1,4 @@
 import { Button, Checkbox, Group, Popover, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
-import type { SortingState } from "@tanstack/react-table";
 import { Columns3, GitCompare, Plus } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
@@ -58,9 +57,6 @@ export function Component() {
     () => [pickColumn(picked, setPicked), ...columnsFor(view.columns)],
     [picked, view.columns],
   );
-  const sorting: SortingState = view.sort
-    ? [{ id: view.sort.replace(/^-/, ""), desc: view.sort.startsWith("-") }]
-    : [];
   const nothing = jobs.isSuccess && jobs.items.length === 0;
   return (
     <Stack gap="sm">
@@ -96,12 +92,12 @@ export function Component() {
           keys={keys}
           values={values}
         />
-        <ColumnChoice
-          chosen={view.columns}
-          offered={[...BUILT_IN, ...args, ...own]}
-          set={(next) => view.set({ columns: next.length > 0 ? next.join(",") : "," })}
-        />
-        <Group h={36}>
+        <Group gap="xs" wrap="nowrap">
+          <ColumnChoice
+            chosen={view.columns}
+            offered={[...BUILT_IN, ...args, ...own]}
+            set={(next) => view.set({ columns: next.length > 0 ? next.join(",") : "," })}
+          />
           <CopyIcon text={window.location.href} label="Copy the link to this view" />
         </Group>
       </Group>
@@ -121,12 +117,8 @@ export function Component() {
             columns={columns}
             rowKey={(job) => job.id}
             chosen={(job) => picked.has(job.id)}
-            sorting={sorting}
-            onSort={(change) => {
-              const next = typeof change === "function" ? change(sorting) : change;
-              const first = next[0];
-              view.set({ sort: first ? `${first.desc ? "-" : ""}${first.id}` : null });
-            }}
+            sort={view.sort}
+            onSort={(sort) => view.set({ sort })}
             more={jobs.more}
             loadingMore={jobs.isFetchingNextPage}
           />
@@ -145,12 +137,11 @@ function pickColumn(
 ): Column<FoundJob> {
   return {
     id: "pick",
-    header: () => <VisuallyHidden>Compare</VisuallyHidden>,
+    header: <VisuallyHidden>Compare</VisuallyHidden>,
     size: 40,
-    enableSorting: false,
-    cell: ({ row: { original: job } }) => (
-      <Checkbox
-        size="xs"
+    cell: (job) => (
+      <input
+        type="checkbox"
         aria-label={`Choose ${job.name ?? job.id} to compare`}
         checked={picked.has(job.id)}
         onChange={(event) => {

@@ -3,7 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronUp, Download, Search } from "lucide-react";
 import { type CSSProperties, useEffect, useMemo, useRef, useState } from "react";
-import { formatCount } from "../../format";
+import { formatCount, formatWhole } from "../../format";
 import { Problem } from "../../parts/Problem";
 import { type Piece, parseAnsi, plainText } from "./ansi";
 import { LONGEST } from "./lines";
@@ -57,7 +57,7 @@ export function LogView({ job, log }: { job: string; log: Log }) {
         {wanted && (
           <>
             <Text size="xs" role="status">
-              {matches.length > 0 ? `${current + 1} of ${matches.length.toLocaleString("en")}` : "not found"}
+              {matches.length > 0 ? `${current + 1} of ${formatWhole(matches.length)}` : "not found"}
             </Text>
             <ActionIcon variant="default" size="sm" aria-label="Previous match" onClick={() => jump(-1)}>
               <ChevronUp size={14} />
@@ -93,12 +93,12 @@ export function LogView({ job, log }: { job: string; log: Log }) {
       <Problem error={log.error} />
       {lines.dropped > 0 && (
         <Text size="xs" c="dimmed">
-          The first {lines.dropped.toLocaleString("en")} lines are left out here; download the log to see them.
+          The first {formatWhole(lines.dropped)} lines are left out here; download the log to see them.
         </Text>
       )}
       {lines.shortened > 0 && (
         <Text size="xs" c="dimmed">
-          {formatCount(lines.shortened, "line is", "lines are")} cut after {LONGEST.toLocaleString("en")}{" "}
+          {formatCount(lines.shortened, "line is", "lines are")} cut after {formatWhole(LONGEST)}{" "}
           characters; download the log to see all of it.
         </Text>
       )}

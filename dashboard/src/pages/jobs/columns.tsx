@@ -1,4 +1,4 @@
-import { Anchor, Badge, Group, Text } from "@mantine/core";
+import { Badge, Group } from "@mantine/core";
 import { Link } from "react-router";
 import type { Schemas } from "../../api/client";
 import { formatCost, formatDuration, formatNumber, formatSize } from "../../format";
@@ -35,11 +35,7 @@ const KNOWN: Record<string, Known> = {
   command: {
     header: "Command",
     size: 260,
-    cell: (job) => (
-      <Text span size="xs" className="mono clip">
-        {job.command}
-      </Text>
-    ),
+    cell: (job) => <span className="mono">{job.command}</span>,
   },
   tags: {
     header: "Tags",
@@ -68,27 +64,24 @@ export function columnsFor(keys: string[]): Column<FoundJob>[] {
   return [
     {
       id: "name",
-      accessorFn: (job) => job.name,
       header: "Job",
-      meta: { grow: true },
-      minSize: 170,
-      size: 190,
-      cell: ({ row: { original: job } }) => (
-        <Anchor component={Link} to={`/jobs/${job.id}`} size="sm" fw={500} className="clip">
+      grow: true,
+      sorts: "up",
+      cell: (job) => (
+        <Link to={`/jobs/${job.id}`} className="entry">
           {job.name ?? job.id}
-        </Anchor>
+        </Link>
       ),
     },
     ...keys.map((key): Column<FoundJob> => {
       const known = KNOWN[key];
       return {
         id: key,
-        accessorFn: () => null, // the server sorts; without one the table would not offer it
         header: known?.header ?? key,
         size: known?.size ?? 120,
-        enableSorting: key !== "tags",
-        meta: { right: known?.right },
-        cell: ({ row }) => (known ? known.cell(row.original) : own(row.original, key)),
+        sorts: key === "tags" ? undefined : "down",
+        right: known?.right,
+        cell: (job) => (known ? known.cell(job) : own(job, key)),
       };
     }),
   ];

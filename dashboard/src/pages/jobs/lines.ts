@@ -1,9 +1,10 @@
-/** The lines of a log as it grows: long lines are cut, old lines are let go, nothing is copied. */
+import { formatWhole } from "../../format";
 
 export const LONGEST = 10_000; // characters of a line that are kept to be shown
 export const MOST = 300_000; // lines
 const KEPT = 64_000_000; // characters of all lines together
 
+/** The lines of a log as it grows: long lines are cut, old lines are let go, nothing is copied. */
 export class Lines {
   lines: string[] = [];
   dropped = 0;
@@ -13,8 +14,8 @@ export class Lines {
   private cut = 0; // characters of it that are not kept
   private decoder = new TextDecoder();
 
-  /** Take the next bytes of the log; returns whether there is a number in them to draw. */
-  push(bytes: Uint8Array): boolean {
+  /** Take the next bytes of the log. */
+  push(bytes: Uint8Array): void {
     const text = this.decoder.decode(bytes, { stream: true });
     let from = 0;
     for (;;) {
@@ -26,7 +27,6 @@ export class Lines {
     }
     if (from < text.length) this.grow(text.slice(from));
     this.forget();
-    return text.includes("[ACAI_TAG_NUM]");
   }
 
   /** So many bytes of the present line were not sent. */
@@ -82,7 +82,7 @@ export class Lines {
     // A progress bar overwrites its line; what it wrote last is what counts.
     const last = line.slice(line.lastIndexOf("\r") + 1);
     return this.cut > 0
-      ? `${last} … ${this.cut.toLocaleString("en")} more characters; download the log to see them`
+      ? `${last} … ${formatWhole(this.cut)} more characters; download the log to see them`
       : last;
   }
 }

@@ -1,10 +1,7 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { ApiError } from "../../api/client";
 import { follow } from "../../api/stream";
 import { LONGEST, Lines, MOST } from "./lines";
-
-const TAGS = 1000; // at most so often are the curves read again, in milliseconds
 
 export interface Log {
   lines: Lines;
@@ -13,9 +10,8 @@ export interface Log {
   error: Error | null;
 }
 
-/** A job's log as it comes; curves are read again when it holds a number to draw. */
+/** A job's log as it comes. */
 export function useLog(job: string): Log {
-  const queries = useQueryClient();
   const lines = useRef(new Lines());
   const [count, setCount] = useState(0);
   const [ended, setEnded] = useState(false);
@@ -25,24 +21,15 @@ export function useLog(job: string): Log {
     lines.current = new Lines();
     setEnded(false);
     let frame = 0;
-    let timer: ReturnType<typeof setTimeout> | null = null;
     const draw = () => {
       frame = 0;
       setCount(lines.current.count + lines.current.dropped);
-    };
-    const curves = () => {
-      timer ??= setTimeout(() => {
-        timer = null;
-        void queries.invalidateQueries({ queryKey: ["series", job] });
-        void queries.invalidateQueries({ queryKey: ["metadata", `job:${job}`] });
-      }, TAGS);
     };
     // More bytes than are shown: a character may have four.
     const url = `/api/v1/jobs/${job}/logs?follow=1&tail=${MOST}&longest=${2 * LONGEST}`;
     follow(url, stop.signal, (event) => {
       if (event.name === "end") {
         setEnded(true);
-        curves();
         return "last";
       }
       if (event.name === "attempt") {
@@ -59,16 +46,15 @@ export function useLog(job: string): Log {
       if (event.name === "cut") lines.current.skip((JSON.parse(event.data) as { size: number }).size);
       if (event.name !== "log") return undefined;
       const { data } = JSON.parse(event.data) as { data: string };
-      if (lines.current.push(bytesOf(data))) curves();
+      lines.current.push(bytesOf(data));
       frame ||= requestAnimationFrame(draw);
       return undefined;
     }).catch(setError);
     return () => {
       stop.abort();
       cancelAnimationFrame(frame);
-      if (timer) clearTimeout(timer);
     };
-  }, [job, queries]);
+  }, [job]);
   return { lines: lines.current, count, ended, error };
 }
 

@@ -16,25 +16,25 @@ const COLUMNS: Column<Change>[] = [
     id: "change",
     header: "Change",
     size: 110,
-    cell: ({ row }) => (
-      <Badge variant="light" color={COLORS[row.original.change]} tt="none">
-        {row.original.change}
+    cell: (row) => (
+      <Badge variant="light" color={COLORS[row.change]} tt="none">
+        {row.change}
       </Badge>
     ),
   },
-  { id: "path", header: "Path", meta: { grow: true }, cell: ({ row }) => row.original.path },
+  { id: "path", header: "Path", grow: true, cell: (row) => row.path },
   {
     id: "versions",
     header: "Versions",
     size: 120,
-    cell: ({ row: { original: one } }) =>
+    cell: (one) =>
       `${one.before?.version ?? "–"} → ${one.after?.version ?? "–"}`,
   },
   {
     id: "sizes",
     header: "Size",
     size: 170,
-    cell: ({ row: { original: one } }) =>
+    cell: (one) =>
       `${formatSize(one.before?.size)} → ${formatSize(one.after?.size)}`,
   },
 ];

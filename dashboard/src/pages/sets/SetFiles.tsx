@@ -14,16 +14,16 @@ const COLUMNS: Column<Schemas["ResolvedFile"]>[] = [
   {
     id: "path",
     header: "Path",
-    meta: { grow: true },
-    cell: ({ row: { original: file } }) => <Named name={file.path} to={dataLink(file.path, file.version)} />,
+    grow: true,
+    cell: (file) => <Named name={file.path} to={dataLink(file.path, file.version)} />,
   },
-  { id: "version", header: "Version", size: 92, meta: { right: true }, cell: ({ row }) => row.original.version },
+  { id: "version", header: "Version", size: 92, right: true, cell: (row) => row.version },
   {
     id: "size",
     header: "Size",
     size: 90,
-    meta: { right: true },
-    cell: ({ row }) => formatSize(row.original.size),
+    right: true,
+    cell: (row) => formatSize(row.size),
   },
 ];
 

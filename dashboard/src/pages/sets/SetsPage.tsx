@@ -1,11 +1,11 @@
-import { Anchor, Badge, Button, Group, Skeleton, Stack, Title } from "@mantine/core";
+import { Badge, Button, Group, Skeleton, Stack, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Plus } from "lucide-react";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import { api, got, type Schemas } from "../../api/client";
 import { usePaged } from "../../api/hooks";
-import { formatSize } from "../../format";
+import { formatSize, formatWhole } from "../../format";
 import { Empty } from "../../parts/Empty";
 import { type Column, Grid } from "../../parts/Grid";
 import { Problem } from "../../parts/Problem";
@@ -21,18 +21,18 @@ const COLUMNS: Column<Found>[] = [
   {
     id: "name",
     header: "Set",
-    meta: { grow: true },
-    cell: ({ row: { original: one } }) => (
-      <Anchor component={Link} to={setLink(one.name, one.version)} size="sm" fw={500}>
+    grow: true,
+    cell: (one) => (
+      <Link to={setLink(one.name, one.version)} className="entry">
         {one.name}:{one.version}
-      </Anchor>
+      </Link>
     ),
   },
   {
     id: "tags",
     header: "Tags",
     size: 170,
-    cell: ({ row: { original: one } }) => (
+    cell: (one) => (
       <Group gap={4} wrap="nowrap">
         {("tags" in one ? one.tags : []).map((tag) => (
           <Badge key={tag} variant="light" size="sm" tt="none">
@@ -46,23 +46,23 @@ const COLUMNS: Column<Found>[] = [
     id: "files",
     header: "Files",
     size: 90,
-    meta: { right: true },
-    cell: ({ row }) => row.original.file_count.toLocaleString("en"),
+    right: true,
+    cell: (row) => formatWhole(row.file_count),
   },
   {
     id: "size",
     header: "Size",
     size: 90,
-    meta: { right: true },
-    cell: ({ row }) => formatSize(row.original.size),
+    right: true,
+    cell: (row) => formatSize(row.size),
   },
   {
     id: "time",
     header: "Made",
     size: 120,
-    cell: ({ row }) => <When time={row.original.create_time} />,
+    cell: (row) => <When time={row.create_time} />,
   },
-  { id: "by", header: "By", size: 110, cell: ({ row }) => row.original.creator },
+  { id: "by", header: "By", size: 110, cell: (row) => row.creator },
 ];
 
 export function Component() {

@@ -59,7 +59,7 @@ function translated(piece: string): string {
   if (piece === "*") return "[^/]*";
   if (piece === "?") return "[^/]";
   if (piece.startsWith("[") && piece.length > 2) {
-    const negated = "!^".includes(piece[1]);
+    const negated = "!^".includes(piece.charAt(1));
     const inside = piece.slice(negated ? 2 : 1, -1).replace(/[\\\][^]/g, "\\$&");
     return inside ? `(?!/)[${negated ? "^" : ""}${inside}]` : "(?!)";
   }
