@@ -74,7 +74,7 @@ def _run(
         raise
     if not found:
         invocation.answer([], lambda: invocation.note("nothing matches"))
-        if not invocation.json:
+        if not (invocation.json or invocation.quiet):
             for line in _unknown(invocation.client, kind, query):
                 invocation.note(line)
         return

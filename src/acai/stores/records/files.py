@@ -211,11 +211,7 @@ def directories_in(tx: Transaction, directory: str, *, after: str, limit: int) -
     """Names of the directories right in a directory that hold something visible."""
     low = directories.c.path
     high = func.substr(low, 1, func.length(low) - 1) + "0"
-    occupied = (
-        select(files.c.id)
-        .where(mine(files), files.c.hidden.is_(False), paths.between(tx, files.c.path, low, high))
-        .exists()
-    )
+    occupied = _visible(tx, low, high).exists()
     rows = tx.execute(
         select(directories.c.name)
         .where(
@@ -260,9 +256,14 @@ def hide(tx: Transaction, path: str) -> int:
 
 def is_directory(tx: Transaction, path: str) -> bool:
     """Whether something visible lies under a path."""
-    under = paths.between(tx, files.c.path, f"{path}/", prefix_range(f"{path}/")[1])
-    found = select(files.c.id).where(mine(files), files.c.hidden.is_(False), under).limit(1)
-    return tx.execute(found).first() is not None
+    found = _visible(tx, f"{path}/", prefix_range(f"{path}/")[1])
+    return tx.execute(found.limit(1)).first() is not None
+
+
+def _visible(tx: Transaction, low: Any, high: Any) -> Select[Any]:
+    """The files from one path to before another that listings show."""
+    within = paths.between(tx, files.c.path, low, high)
+    return select(files.c.id).where(mine(files), files.c.hidden.is_(False), within)
 
 
 def near(tx: Transaction, path: str, limit: int = 200) -> list[str]:

@@ -136,9 +136,9 @@ class Plan:
         )
 
     def _look(self, along: bool) -> Select[Any]:
-        """What is asked first: the checksum of the words now; what the
-        survey of every start says; and, if it is to look `along` the way, the answer up to that
-        entry, as one value, unless a start has fewer than `most` rows."""
+        """What is asked first: the checksum of the words now; what the survey of every start says;
+        and, if it is to look `along` the way, the answer up to that entry, as one value, unless a
+        start has fewer than `most` rows."""
         checksum = self._words.checksum_now()
         if not (self.starts or along):
             return select(checksum)
