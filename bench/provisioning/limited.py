@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import re
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 CGROUPS = Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
 SHARES = 262_144  # the most there is: what else runs meanwhile must not lengthen the measured run
 
 ENTER = 'echo 0 >"$1/cgroup.procs"; echo 0 >"$2/cgroup.procs"; shift 2; exec "$@"'
+TAG = re.compile(rb"^\[ACAI_TAG_NUM\] JOB (\w+):([-+.\w]+)\s*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +31,7 @@ class Measured:
     exit_code: int
     out_of_memory: bool
     foreign: float  # CPUs that everything else kept busy meanwhile
+    reported: str  # as JSON: each number that the program printed as a tag, and when
 
 
 @contextmanager
@@ -80,11 +86,16 @@ def run_limited(
         process = subprocess.Popen(
             ["sh", "-c", ENTER, "sh", *map(str, groups.values()), *command],
             env={**os.environ, **environment, **pools, "OMP_WAIT_POLICY": "PASSIVE", **bound},
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
+        assert process.stdout is not None
+        reported: dict[str, list[tuple[float, float]]] = {}
+        reading = threading.Thread(target=_read, args=(process.stdout, output, start, reported))
+        reading.start()
         _, status, usage = os.wait4(process.pid, 0)
         seconds, busy = time.perf_counter() - start, _busy_seconds() - busy
+        reading.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         events = (groups["memory"] / "memory.oom_control").read_text().split()
         killed = int(events[events.index("oom_kill") + 1]) > 0
@@ -96,7 +107,21 @@ def run_limited(
         exit_code=process.returncode,
         out_of_memory=killed,
         foreign=max(0.0, busy - own) / seconds,
+        reported=json.dumps(reported),
     )
+
+
+def _read(
+    printed: IO[bytes],
+    log: IO[bytes],
+    start: float,
+    reported: dict[str, list[tuple[float, float]]],
+) -> None:
+    for line in printed:
+        if found := TAG.match(line):
+            seconds = time.perf_counter() - start
+            reported.setdefault(found[1].decode(), []).append((float(found[2]), seconds))
+        log.write(line)
 
 
 def _busy_seconds() -> float:

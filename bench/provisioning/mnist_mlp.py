@@ -3,7 +3,7 @@
     python mnist_mlp.py --data DIR --epochs 3 [--batch 256]
 
 It needs torch and numpy. Batches stream through one epoch after another, and each epoch ends
-with a pass over the held-out digits.
+with a pass over the held-out digits. Then it reports how far it is.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def main() -> None:
             optimiser.step()
         with torch.no_grad():
             right = (network(held_images).argmax(1) == held_labels).float().mean().item()
+        print(f"[ACAI_TAG_NUM] JOB epochs:{epoch}", flush=True)
         print(f"[ACAI_TAG_NUM] JOB accuracy:{right:.4f}", flush=True)
         print(f"epoch {epoch}: accuracy {right:.4f}", flush=True)
 

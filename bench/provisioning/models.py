@@ -3,15 +3,18 @@
     python bench/provisioning/models.py [--programs 90]
 
 Every program (see `programs.py`) is profiled on the usual grid, by adaptive profiling and in
-random order, and asked about values several times larger. Constants of the models that are a
-matter of judgement were settled on programs with numbers below 1000; those shown here are others.
+random order, and asked about values several times larger; then once more as if it reported how
+far it is. Constants of the models that are a matter of judgement were settled on programs with
+numbers below 1000; those shown here are others.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,15 +43,17 @@ class Result:
     stopped: tuple[float, float]
     stopped_share: float
     stopped_runs: int
+    reports: bool
     paths: dict[str, list[float]] = field(default_factory=dict)
 
 
-def measure(number: int) -> Result:
+def measure(number: int, *, reporting: bool = False) -> Result:
     generator = np.random.default_rng(number)
     family = FAMILIES[number % len(FAMILIES)]
     scatter = SCATTERS[number // len(FAMILIES) % len(SCATTERS)]
     program = Program.drawn(generator, scatter)
-    full = [program.run(one, generator) for one in family.candidates()]
+    also = np.random.default_rng([number, 1]) if reporting else None
+    full = [program.run(one, generator, also) for one in family.candidates()]
     exam = Exam.of(program, family, generator)
     measured = {_place(one): one for one in full}
     stopped = follow(family, measured)[-1]
@@ -64,6 +69,7 @@ def measure(number: int) -> Result:
         stopped=answered(exam, stopped),
         stopped_share=spent(stopped) / spent(full),
         stopped_runs=len(stopped),
+        reports=any(one.passed for one in full),
         paths={
             "adaptive": along(exam, follow(family, measured, tolerance=0.0), full),
             "random order": along(exam, [shuffled[:n] for n in range(len(full) + 1)], full),
@@ -153,6 +159,28 @@ def show_adaptive(results: Sequence[Result]) -> None:
     draw("models_adaptive", paint)
 
 
+def show_reporting(results: Sequence[Result], reporting: Sequence[Result]) -> None:
+    print("\n3. programs that report how far they are, beside the same if they do not")
+    rows = []
+    for (label, some), (_, others) in zip(_groups(results), _groups(reporting), strict=True):
+        share = np.mean([one.stopped_share for one in others])
+        runs = np.mean([one.stopped_runs for one in others])
+        rows.append(
+            [
+                label,
+                _errors([one.chosen[0] for one in some]),
+                _errors([one.chosen[0] for one in others]),
+                f"{100 * np.mean([one.chosen[1] for one in others]):.0f} %",
+                _errors([one.stopped[0] for one in others]),
+                f"{runs:.0f} for {100 * share:.0f} %",
+                f"{100 * np.mean([one.stopped[1] for one in others]):.0f} %",
+                _errors([one.paths["adaptive"][THIRD] for one in others]),
+            ]
+        )
+    heads = ["", "whole grid, silent", "whole grid", "in 90 %", "adaptive", "runs, cost", "in 90 %"]
+    table([*heads, "adaptive, a third"], rows)
+
+
 def _groups(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
     groups = [("all", list(results))]
     for family in FAMILIES:
@@ -171,9 +199,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=90)
     options = parser.parse_args()
-    results = [measure(FIRST + number) for number in range(options.programs)]
-    show_models(results)
-    show_adaptive(results)
+    numbers = range(FIRST, FIRST + options.programs)
+    with ProcessPoolExecutor() as pool:
+        silent = list(pool.map(measure, numbers))
+        show_models(silent)
+        show_adaptive(silent)
+        reporting = list(pool.map(partial(measure, reporting=True), numbers))
+    both = [pair for pair in zip(silent, reporting, strict=True) if pair[1].reports]
+    show_reporting(*zip(*both, strict=True))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ A program has a set-up that uses about one CPU, work that goes by a law of each 
 (13 in 20 linear, 3 indifferent, 2 n log n, 2 of another power), speed-up that saturates,
 sometimes an odd CPU count that does not pay, a need of memory, and scatter: some of it of the
 whole run, some of the moment, which averages out over a longer run, and now and then a straggler.
+It may report how far it is on its way to `n`, if its work goes by that at all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from acai.provisioning.adaptive import Candidate, grid
 from acai.provisioning.hints import Template, parse_template
 from acai.provisioning.pricing import DEFAULT_PRICES, cost
+from acai.provisioning.progress import passed
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value
 
@@ -24,6 +26,7 @@ CPUS = (0.5, 1.0, 1.5, 2.0)
 _NUMBERS = ("n", "m")
 _THOUSAND = 1000.0  # one of n in n log n, so that the logarithm does not begin at 0
 _STRAGGLERS = 0.01
+STRIDE = 1.0  # how far programs that report are from one report to the next
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +127,21 @@ class Program:
         return setup + work / float(speed)
 
     def scattered(self, seconds: float, draw: np.random.Generator) -> float:
-        averaged = min(self.usual_s / seconds, 10.0)
-        deviation = self.scatter * math.sqrt(1 - self.momentary + self.momentary * averaged)
+        deviation = self.scatter * math.sqrt(1 - self.momentary + self._momentary(seconds))
         straggling = draw.uniform(1.3, 2.0) if draw.random() < _STRAGGLERS else 1.0
         return seconds * straggling * float(np.exp(draw.normal(0, deviation)))
 
-    def run(self, one: Candidate, draw: np.random.Generator) -> Trial:
+    def _momentary(self, seconds: float) -> float:
+        """Variance, of the whole scatter's, that is of the moment and averages out."""
+        return self.momentary * min(self.usual_s / seconds, 10.0)
+
+    def run(
+        self,
+        one: Candidate,
+        draw: np.random.Generator,
+        reporting: np.random.Generator | None = None,
+    ) -> Trial:
+        """With `reporting`, which is drawn from apart, it tells how far it is."""
         seconds = self.scattered(self.seconds(one.configuration.cpu, one.values), draw)
         killed = self.peak_mb > one.configuration.memory_mb
         return Trial(
@@ -138,7 +150,28 @@ class Program:
             seconds=(0.2 if killed else 1.0) * seconds,
             outcome=Outcome.OUT_OF_MEMORY if killed else Outcome.FINISHED,
             peak_memory_mb=None if killed else self.peak_mb,
+            passed=()
+            if killed or reporting is None
+            else passed(one.values, seconds, {"n": self._reports(one, seconds, reporting)}),
         )
+
+    def _reports(
+        self, one: Candidate, seconds: float, draw: np.random.Generator
+    ) -> list[tuple[float, float]]:
+        """How far, and when. What is of the moment is the less averaged the earlier it is."""
+        if self.laws["n"].power == 0:
+            return []
+        end = float(one.values["n"])
+        found = [(end, seconds)]
+        usual = self.seconds(one.configuration.cpu, one.values)
+        off = math.log(seconds / usual)
+        for far in np.arange(end - STRIDE, 0, -STRIDE):
+            earlier = self.seconds(one.configuration.cpu, {**one.values, "n": float(far)})
+            more = max(self._momentary(earlier) - self._momentary(usual), 0.0)
+            off += float(draw.normal(0, self.scatter * math.sqrt(more)))
+            usual = earlier
+            found.append((float(far), earlier * math.exp(off)))
+        return found[::-1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,15 @@ profiling grid (0.5 to 2 vCPU, 512 to 2048 MB, 1 to 3 epochs) and on test points
 fitted to or chosen by (5, 10 and 20 epochs). Prints three tables and draws them into bench/out:
 
 1. errors and interval coverage on the test points, beside the plain log-linear model;
-2. adaptive profiling against the full grid, replayed over the measured runs;
+2. adaptive profiling against the full grid, replayed over the measured runs; both with what the
+   runs reported on their way, and as if they had been silent;
 3. the optimiser against the configuration one would take by default (2 vCPU, 7.5 GB).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,9 +30,10 @@ from acai.provisioning.hints import parse_template
 from acai.provisioning.memory import fit_memory
 from acai.provisioning.optimiser import Goal, provision
 from acai.provisioning.pricing import DEFAULT_PRICES, cost
+from acai.provisioning.progress import passed
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.selection import MODELS, RuntimeModel, fit_runtime
-from acai.provisioning.trials import Configuration, Outcome, Trial, finished
+from acai.provisioning.trials import Configuration, Outcome, Passed, Trial, finished
 
 TEMPLATE = parse_template("python mnist_mlp.py --epochs {1,2,3}")
 BASELINE = Configuration(cpu=2.0, memory_mb=7680)
@@ -44,10 +47,23 @@ def trials(role: str) -> list[Trial]:
             seconds=float(row["seconds"]),
             outcome=Outcome.OUT_OF_MEMORY if row["out_of_memory"] == "True" else Outcome.FINISHED,
             peak_memory_mb=None if row["out_of_memory"] == "True" else float(row["peak_mb"]),
+            passed=_passed(row),
         )
         for row in read_points()
         if row["role"] == role
     ]
+
+
+def _passed(row: dict[str, str]) -> tuple[Passed, ...]:
+    if row["out_of_memory"] == "True":
+        return ()
+    reports = json.loads(row["reported"])
+    return passed({"epochs": float(row["epochs"])}, float(row["seconds"]), reports)
+
+
+def silent(of: Sequence[Trial]) -> list[Trial]:
+    """The same runs, had they not reported how far they were."""
+    return [replace(one, passed=()) for one in of]
 
 
 def asked(model: Any, of: Sequence[Trial]) -> Prediction:
@@ -84,6 +100,8 @@ def predictions(train: list[Trial], test: list[Trial]) -> RuntimeModel:
     for name, fit in MODELS.items():
         rows.append([name, *_percent(errors(fit(finished(train), None), test))])
     rows.append([f"chosen: {chosen.name}", *_percent(errors(chosen, test))])
+    without = fit_runtime(silent(train))
+    rows.append([f"silent runs: {without.name}", *_percent(errors(without, test))])
     print(f"\n1. {len(finished(train))} runs to train on, {len(test)} to test on")
     table(["model", "MAPE", "MAE / mean", "in 90 % interval"], rows)
     print(f"repeats of one test run differ from their mean by {100 * repeatability(test):.1f} %")
@@ -128,7 +146,8 @@ def resampled(train: list[Trial], seed: int) -> dict[tuple[Configuration, object
         other = one
         if seed and one.outcome is Outcome.FINISHED:
             group = alike[one.configuration.cpu, one.values["epochs"]]
-            other = replace(one, seconds=group[draw.integers(len(group))].seconds)
+            taken = group[draw.integers(len(group))]
+            other = replace(one, seconds=taken.seconds, passed=taken.passed)
         found[one.configuration, one.values["epochs"]] = other
     return found
 
@@ -150,43 +169,53 @@ def replay(measured: dict[tuple[Configuration, object], Trial]) -> tuple[list[li
 
 
 def adaptive(train: list[Trial], test: list[Trial], replays: int) -> None:
+    print(f"\n2. adaptive profiling beside the full grid of {len(train)} runs")
     rows = []
-    for seed in range(replays):
-        measured = resampled(train, seed)
-        full = list(measured.values())
-        steps, reason = replay(measured)
-        third = [few for few in steps if spent(few) <= spent(full) / 3][-1]
-        shares = [spent(few) / spent(full) for few in (steps[-1], third)]
-        found = [errors(fit_runtime(few), test)[0] for few in (full, steps[-1], third)]
-        rows.append((*found, *shares, len(steps[-1]), _shuffled(full, test, seed)))
-        if seed == 0:
-            print(f"\n2. adaptive profiling beside the full grid of {len(full)} runs")
-            print(f"as measured, it stopped after {len(steps[-1])} runs: {reason}")
-            _plot_trail(steps, full, test)
-    means = np.array(rows)
-    middle = np.median(means, axis=0)
-    average = means.mean(axis=0)
-    table(
-        ["", "runs", "share of cost", "MAPE mean", "MAPE median"],
-        [
-            ["full grid", str(len(train)), "100 %", *_percent((average[0], middle[0]))],
-            ["adaptive", f"{average[5]:.0f}", *_percent((average[3], average[1], middle[1]))],
-            ["adaptive, a third", "", *_percent((average[4], average[2], middle[2]))],
-            ["random, a third", "", "33.3 %", *_percent((average[6], middle[6]))],
-        ],
-    )
+    trails = {}
+    for label, runs in (("reporting", train), ("silent", silent(train))):
+        found = np.array([_compared(resampled(runs, seed), test, seed) for seed in range(replays)])
+        average, middle = found.mean(axis=0), np.median(found, axis=0)
+        count = str(len(runs))
+        rows += [
+            [label, "full grid", count, "100 %", *_percent((average[0], middle[0]))],
+            ["", "adaptive", f"{average[5]:.0f}", *_percent((average[3], average[1], middle[1]))],
+            ["", "adaptive, a third", "", *_percent((average[4], average[2], middle[2]))],
+            ["", "random, a third", "", "33.3 %", *_percent((average[6], middle[6]))],
+        ]
+        steps, reason = replay(resampled(runs, 0))
+        print(f"{label}, as measured, it stopped after {len(steps[-1])} runs: {reason}")
+        trails[label] = (steps, runs)
+    table(["runs", "", "count", "share of cost", "MAPE mean", "MAPE median"], rows)
     print(f"(over {replays} replays; all but the first draw each run from its repeats)")
+    _plot_trails(trails, test)
 
 
-def _plot_trail(steps: list[list[Trial]], full: list[Trial], test: list[Trial]) -> None:
-    told = [few for few in steps if len(finished(few)) >= 3]
-    shares = [spent(few) / spent(full) for few in told]
-    off = [100 * errors(fit_runtime(few), test)[0] for few in told]
-    whole = 100 * errors(fit_runtime(full), test)[0]
+def _compared(
+    measured: dict[tuple[Configuration, object], Trial], test: list[Trial], seed: int
+) -> list[float]:
+    """Errors of the full grid, of adaptive profiling as it stops and for a third; their shares of
+    the cost, how many runs it made; and the error in random order."""
+    full = list(measured.values())
+    steps, _ = replay(measured)
+    third = [few for few in steps if spent(few) <= spent(full) / 3][-1]
+    off = [errors(fit_runtime(few), test)[0] for few in (full, steps[-1], third)]
+    shares = [spent(few) / spent(full) for few in (steps[-1], third)]
+    return [*off, *shares, len(steps[-1]), _shuffled(full, test, seed)]
 
+
+def _plot_trails(
+    trails: dict[str, tuple[list[list[Trial]], list[Trial]]], test: list[Trial]
+) -> None:
     def paint(axes: Any) -> None:
-        axes.plot(shares, off, "o-", label="adaptive")
-        axes.axhline(whole, color="grey", label="full grid")
+        for colour, (label, (steps, full)) in zip(
+            ("tab:blue", "tab:orange"), trails.items(), strict=True
+        ):
+            told = [few for few in steps if len(finished(few)) >= 3]
+            shares = [spent(few) / spent(full) for few in told]
+            off = [100 * errors(fit_runtime(few), test)[0] for few in told]
+            whole = 100 * errors(fit_runtime(full), test)[0]
+            axes.plot(shares, off, "o-", color=colour, label=f"{label}, adaptive")
+            axes.axhline(whole, color=colour, linestyle="--", label=f"{label}, full grid")
         axes.axvline(1 / 3, color="grey", linestyle=":")
         axes.set(xlabel="share of the full grid's cost", ylabel="MAPE on test points, %")
         axes.legend()

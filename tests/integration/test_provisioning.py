@@ -21,6 +21,16 @@ BURN = (
 )
 
 
+# Says how far it is, and takes its time: some to begin, and some for every step.
+STEPS = (
+    "python3 -c 'import sys,time\n"
+    "time.sleep(0.3)\n"
+    "for n in range(int(sys.argv[1])):\n"
+    "    time.sleep(0.25)\n"
+    '    print("[ACAI_TAG_NUM] JOB steps:" + str(n + 1))\' {steps: 2,4}'
+)
+
+
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     home = tmp_path_factory.mktemp("provisioning") / "home"
@@ -92,6 +102,17 @@ def test_a_new_template_of_the_same_command_starts_from_what_is_known(
     made = client.profile("burn-again", again, cpus=[0.5, 1], memories=[256], wait=True)
     assert made.status is TemplateStatus.READY
     assert made.progress.done < burn.progress.done, "it did not learn from its relative"
+
+
+def test_a_run_that_reports_how_far_it_is_teaches_about_shorter_ones(client: Client) -> None:
+    client.profile("steps", STEPS, cpus=[1, 2], memories=[256], adaptive=False, wait=True)
+    shown = client.template("steps")
+    assert shown.status is TemplateStatus.READY and shown.progress.done == 4
+    # Of two steps the first, of four the first and the second: not the third, nearly the whole.
+    assert shown.explanation and "4 runs and 6 shorter ones" in shown.explanation
+    plan = client.autoprovision("steps", [12], max_time="1m", dry_run=True)
+    assert plan.choice is not None
+    assert 0.3 + 12 * 0.25 < plan.choice.seconds < 1.5 * (0.3 + 12 * 0.25)
 
 
 def test_costs_are_summed(client: Client, burn: TemplateDetail) -> None:

@@ -11,7 +11,8 @@ import pytest
 from acai.model.errors import InvalidInput
 from acai.provisioning.memory import fit_memory
 from acai.provisioning.runtime import loglinear, residual, scaling, student
-from acai.provisioning.runtime.gaussian import Fitted, unsteadiness
+from acai.provisioning.runtime.gaussian import Fitted
+from acai.provisioning.runtime.observed import unsteadiness
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.selection import MODELS, RuntimeModel, fit_runtime
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value

@@ -43,6 +43,7 @@ for epoch in range(given.epochs):
         ):
             weights[name] -= given.lr * change / len(y)
     print(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
+    print(f"[ACAI_TAG_NUM] JOB epochs:{epoch + 1}")
     print(f"[ACAI_TAG_NUM] JOB training_loss:{np.mean(losses):.6f}")
 print("[ACAI_TAG] FILESET model:two-layers")
 print(f"[ACAI_TAG_NUM] FILESET hidden:{given.hidden}")

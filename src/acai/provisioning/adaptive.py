@@ -4,8 +4,9 @@ A belief is fitted to the trials so far: the set-up-and-scaling trend in each fo
 have, with its priors, and the kernel of the residual model. Each candidate would narrow the
 predictions that matter (the targets) by an amount that does not depend on how long it turns out
 to take, also by telling the forms apart; that amount per unit of predicted cost ranks the
-candidates. Profiling stops when the targets are known well enough, when all that is on offer
-could not make them much better, or when the budget is used up.
+candidates. A run of a program that reports how far it is shows shorter runs too. Profiling stops
+when the targets are known well enough, when all that is on offer could not make them much better,
+or when the budget is used up.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from acai.provisioning.hints import Template
 from acai.provisioning.memory import MemoryModel, fit_memory
 from acai.provisioning.pricing import Prices, cost
 from acai.provisioning.runtime.gaussian import Fitted, condition
+from acai.provisioning.runtime.observed import READING, Observed
 from acai.provisioning.runtime.residual import with_kernel
 from acai.provisioning.runtime.scaling import likely_trends
-from acai.provisioning.runtime.space import Space
+from acai.provisioning.runtime.space import Space, different
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value, finished
 
@@ -33,8 +35,10 @@ DEFAULT_MEMORIES_MB = (512.0, 1024.0, 2048.0)
 TOLERANCE = 0.05  # the relative deviation of the targets at which the model is good enough
 ENOUGH_DONE = 0.95  # the share of a grid that is waited for; the rest are stragglers
 _REACH = 4.0  # targets lie at the largest values, and at this many times those
-_TEACHABLE = 0.05  # the deviation that all the candidates together must still be able to remove,
-_BESIDE = 0.7  # and as a share of the deviation that would stay
+_TEACHABLE = 0.03  # the deviation that all the candidates together must still be able to remove,
+_BESIDE = 0.5  # and as a share of the deviation that would stay
+_SHORTER = 0.8  # of a run's value: what is reported later teaches no more than the whole run
+_MOST_ROWS = 2000  # runs and reports whose joint covariance is still cheap
 _LITTLE = 0.01  # a candidate that lowers the targets' variance by less teaches nothing
 _HOPELESS = 3  # failures without one success
 _SUPPOSED = (math.log(0.12), math.log(0.04))  # amplitudes over CPUs and over everything
@@ -205,6 +209,7 @@ def _targets(candidates: Sequence[Candidate]) -> list[Candidate]:
 class _Belief:
     fitted: Fitted
     prices: Prices
+    stride: Mapping[str, float]  # how far runs are at their first report; {} where they have none
 
     @classmethod
     def of(
@@ -216,22 +221,16 @@ class _Belief:
             for one in candidates
         ]
         space = Space.of([*imagined, *done])
-        at = space.encode_trials(done)
-        log_seconds = np.log([one.seconds for one in done])
-        trends, weights = likely_trends(_as_run(space, done), at, log_seconds)
+        trends, weighed = likely_trends(_as_run(space, done), Observed.of(space, done))
         dimensions = 2 + len(space.numbers) + len(space.choices)
         settings = np.array([*_SUPPOSED, *[_SUPPOSED_LENGTH] * dimensions])
         fitted = condition(
             name="belief",
             space=space,
             candidates=with_kernel(trends, settings),
-            at=at,
-            log_seconds=log_seconds,
-            noise=None,
-            noise_weights=weights,
-            usual=float(log_seconds.mean()),
+            observed=weighed,
         )
-        return cls(fitted=fitted, prices=prices)
+        return cls(fitted=fitted, prices=prices, stride=_stride(done))
 
     def price(self, candidates: Sequence[Candidate]) -> Floats:
         """Expected cost of each."""
@@ -243,18 +242,97 @@ class _Belief:
         hourly = np.array([self.prices.hourly(one.configuration) for one in candidates])
         return np.asarray(prediction.mean * hourly / 3600, dtype=np.float64)
 
-    def joint(self, of: Sequence[Candidate]) -> tuple[Floats, Floats]:
-        """The covariance of their log run times, and the variance by which runs scatter."""
+    def outlook(self, runs: Sequence[Candidate], targets: Sequence[Candidate]) -> _Outlook:
+        """What is known of them, and what each of the runs would show: itself, and what it is
+        expected to report on its way."""
+        first = {row: one for row, run in enumerate(runs) if (one := self._first(run)) is not None}
+        if len(runs) + len(first) > _MOST_ROWS:
+            first = {}
+        of = [*runs, *targets, *first.values()]
         at = self.fitted.space.encode([one.configuration for one in of], [one.values for one in of])
-        return self.fitted.covariance(at, at), self.fitted.noise_at(at)
+        shown = [np.array([row]) for row in range(len(runs))]
+        for place, row in enumerate(first, start=len(runs) + len(targets)):
+            shown[row] = np.array([row, place])
+        noise = self.fitted.noise_at(at)
+        noise[len(runs) + len(targets) :] *= 1 + READING
+        return _Outlook(
+            joint=self.fitted.covariance(at, at),
+            noise=noise,
+            shown=shown,
+            aims=np.arange(len(runs), len(runs) + len(targets)),
+        )
+
+    def _first(self, run: Candidate) -> Candidate | None:
+        for name, far in self.stride.items():
+            if far <= _SHORTER * float(run.values[name]):
+                return replace(run, values={**run.values, name: far})
+        return None
+
+
+def _stride(done: Sequence[Trial]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for one in done:
+        if one.passed:
+            for name, value in one.passed[0].values.items():
+                if value != one.values[name]:
+                    found.setdefault(name, []).append(float(value))
+    return {name: float(np.median(several)) for name, several in found.items()}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Outlook:
+    """The covariance of the log run times of runs, of targets, and of what runs would report."""
+
+    joint: Floats
+    noise: Floats  # the variance by which each row scatters
+    shown: Sequence[NDArray[np.int64]]  # of each run, the rows that it shows: itself first
+    aims: NDArray[np.int64]  # the targets' rows
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(max(float(np.mean(np.diag(self.joint)[self.aims])), 0.0))
+
+    def gains(self, runs: Sequence[int]) -> Floats:
+        """By what share each of the runs would lower the mean variance of the targets."""
+        lowered = []
+        for run in runs:
+            rows = self.shown[run]
+            cross = self.joint[np.ix_(rows, self.aims)]
+            lowered.append(float((cross * np.linalg.solve(self._seen([rows]), cross)).sum()))
+        total = np.diag(self.joint)[self.aims].sum()
+        return np.asarray(np.array(lowered) / total, dtype=np.float64)
+
+    def after(self, run: int) -> _Outlook:
+        """Once that run has been made."""
+        rows = self.shown[run]
+        cross = self.joint[rows]
+        known = cross.T @ np.linalg.solve(self._seen([rows]), cross)
+        return replace(self, joint=self.joint - known)
+
+    def deviation_after_all(self, runs: Sequence[int]) -> float:
+        """The targets' deviation if all of these runs were made."""
+        shown = [self.shown[run] for run in runs]
+        cross = self.joint[np.ix_(np.concatenate(shown), self.aims)]
+        known = np.einsum("ij,ij->j", cross, np.linalg.solve(self._seen(shown), cross))
+        return math.sqrt(max(float((np.diag(self.joint)[self.aims] - known).mean()), 0.0))
+
+    def _seen(self, runs: Sequence[NDArray[np.int64]]) -> Floats:
+        """The covariance of what these runs show, noise included: what a run has reported on its
+        way shares the noise of the whole run."""
+        rows = np.concatenate(runs)
+        counts = [len(shown) for shown in runs]
+        run = np.repeat(np.arange(len(runs)), counts)
+        shared = np.repeat(self.noise[[shown[0] for shown in runs]], counts)
+        noise = np.where(np.equal.outer(run, run), shared, 0.0)
+        seen = self.joint[np.ix_(rows, rows)] + noise + np.diag(self.noise[rows] - shared)
+        return np.asarray(seen, dtype=np.float64)
 
 
 def _as_run(space: Space, done: Sequence[Trial]) -> Space:
     """The same space, knowing how many different values were really run: a power can only be
     told from one that is taken for granted where its value varied."""
     numbers = tuple(
-        replace(number, distinct=len({one.values[number.name] for one in done}))
-        for number in space.numbers
+        replace(number, distinct=different(number.name, done)) for number in space.numbers
     )
     return replace(space, numbers=numbers)
 
@@ -270,14 +348,12 @@ def _choose(
     running: Sequence[Candidate],
     seen_cpus: set[float],
 ) -> Next | Stop:
-    everything = [*running, *open_ones, *targets]
-    joint, noise = belief.joint(everything)
-    for row in range(len(running)):
-        joint = _after(joint, row, noise)
-    aims = np.arange(len(everything) - len(targets), len(everything))
-    rows = np.arange(len(running), len(running) + len(open_ones))
-    deviation = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
-    at_best = _after_all(joint, rows, aims, noise)
+    outlook = belief.outlook([*running, *open_ones], targets)
+    for run in range(len(running)):
+        outlook = outlook.after(run)
+    runs = range(len(running), len(running) + len(open_ones))
+    deviation = outlook.deviation
+    at_best = outlook.deviation_after_all(runs)
     teachable = math.sqrt(max(deviation**2 - at_best**2, 0.0))
     near = tolerance > 0 and teachable <= max(_TEACHABLE, _BESIDE * at_best)
     open_rows = np.ones(len(open_ones), dtype=np.bool_)
@@ -287,13 +363,13 @@ def _choose(
     if not open_rows.any():
         reason = f"predictions are good to {100 * deviation:.1f} %"
         if deviation > tolerance:
-            reason += f", and all the {len(rows)} runs left would only bring {100 * at_best:.1f} %"
+            reason += f", and all the {len(runs)} runs left would only bring {100 * at_best:.1f} %"
         return Stop(reason=reason)
     prices = belief.price(open_ones)
     picked: list[int] = []
     total = 0.0
     for _ in range(count):
-        gains = _gains(joint, rows, aims, noise)
+        gains = outlook.gains(runs)
         allowed = open_rows & (prices + total <= left)
         allowed[picked] = False
         worth = np.where(allowed & (gains >= _LITTLE), gains / prices, 0.0)
@@ -302,40 +378,14 @@ def _choose(
             break
         picked.append(best)
         total += float(prices[best])
-        joint = _after(joint, int(rows[best]), noise)
+        outlook = outlook.after(runs[best])
     if not picked:
         return _nothing(gains, prices, left, deviation)
-    after = math.sqrt(max(float(np.mean(np.diag(joint)[aims])), 0.0))
     return Next(
         candidates=tuple(open_ones[place] for place in picked),
         expected_cost=total,
-        reason=f"to bring predictions from {100 * deviation:.0f} % to {100 * after:.0f} %",
-    )
-
-
-def _gains(
-    joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: Floats
-) -> Floats:
-    """By what share observing each row would lower the mean variance of the targets."""
-    lowered = (joint[np.ix_(rows, aims)] ** 2).sum(axis=1) / (np.diag(joint) + noise)[rows]
-    return np.asarray(lowered / np.diag(joint)[aims].sum(), dtype=np.float64)
-
-
-def _after_all(
-    joint: Floats, rows: NDArray[np.int64], aims: NDArray[np.int64], noise: Floats
-) -> float:
-    """The targets' deviation if every row were observed."""
-    known = joint[np.ix_(rows, rows)] + np.diag(noise[rows])
-    cross = joint[np.ix_(rows, aims)]
-    left = np.diag(joint)[aims] - np.einsum("ij,ij->j", cross, np.linalg.solve(known, cross))
-    return math.sqrt(max(float(left.mean()), 0.0))
-
-
-def _after(joint: Floats, row: int, noise: Floats) -> Floats:
-    """The covariance once that row has been observed."""
-    column = joint[:, row]
-    return np.asarray(
-        joint - np.outer(column, column) / (column[row] + noise[row]), dtype=np.float64
+        reason=f"to bring predictions from {100 * deviation:.0f} %"
+        f" to {100 * outlook.deviation:.0f} %",
     )
 
 

@@ -15,7 +15,8 @@ from acai.model.jobs import JobRequest, JobState, Resources
 from acai.model.templates import ProfileRequest
 from acai.provisioning.hints import Kind, Template, parse_template
 from acai.provisioning.memory import MemoryModel, fit_memory
-from acai.provisioning.runtime.selection import RuntimeModel, fit_runtime
+from acai.provisioning.progress import Report, passed
+from acai.provisioning.runtime.selection import MOST_TRIALS, RuntimeModel, fit_runtime
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value
 from acai.stores.records import templates as records
 from acai.stores.records.database import Transaction
@@ -23,6 +24,8 @@ from acai.stores.records.templates import RunRow, TemplateRow
 
 REQUEST = TypeAdapter(JobRequest)
 PROFILE = TypeAdapter(ProfileRequest)
+Reports = Mapping[str, Sequence[Report]]
+NOTHING: Mapping[int, Reports] = {}
 _KEPT_MODELS = 64
 PROFILING_RANK = 2
 
@@ -87,11 +90,22 @@ def relatives(tx: Transaction, row: TemplateRow) -> list[int]:
     return [one.id for one in records.everything(tx) if json.loads(one.plan)["family"] == own]
 
 
-def runs_of(rows: Sequence[RunRow], template: Template) -> list[Run]:
-    return [run for run in (_run(row, template) for row in rows) if run is not None]
+def teaching(tx: Transaction, row: TemplateRow, template: Template) -> list[Run]:
+    """The runs that teach this template, with what they reported on their way."""
+    rows = records.runs(tx, relatives(tx, row))
+    done = [one.id for one in rows if one.status == JobState.FINISHED.value]
+    numbers = [one.name for one in template.parameters if one.kind is Kind.NUMBER]
+    return runs_of(rows, template, records.reports(tx, done[-MOST_TRIALS:], numbers))
 
 
-def _run(row: RunRow, template: Template) -> Run | None:
+def runs_of(
+    rows: Sequence[RunRow], template: Template, reports: Mapping[int, Reports] = NOTHING
+) -> list[Run]:
+    found = (_run(row, template, reports.get(row.id, {})) for row in rows)
+    return [run for run in found if run is not None]
+
+
+def _run(row: RunRow, template: Template, reports: Reports) -> Run | None:
     request = REQUEST.validate_json(row.request)
     try:
         values = {one.name: _value(request.args[one.name], one.kind) for one in template.parameters}
@@ -102,7 +116,7 @@ def _run(row: RunRow, template: Template) -> Run | None:
         row=row,
         values=values,
         configuration=configuration,
-        trial=_trial(row, values, configuration),
+        trial=_trial(row, values, configuration, reports),
     )
 
 
@@ -110,7 +124,9 @@ def _value(given: object, kind: Kind) -> Value:
     return float(str(given)) if kind is Kind.NUMBER else str(given)
 
 
-def _trial(row: RunRow, values: Mapping[str, Value], configuration: Configuration) -> Trial | None:
+def _trial(
+    row: RunRow, values: Mapping[str, Value], configuration: Configuration, reports: Reports
+) -> Trial | None:
     state = JobState(row.status)
     if not state.ended or (state is JobState.FINISHED and not row.runtime):
         return None
@@ -121,6 +137,7 @@ def _trial(row: RunRow, values: Mapping[str, Value], configuration: Configuratio
         outcome=_outcome(state, row.reason),
         peak_memory_mb=None if row.peak_memory is None else row.peak_memory / 2**20,
         profiled=row.priority == PROFILING_RANK,
+        passed=passed(values, row.runtime or 0.0, reports) if state is JobState.FINISHED else (),
     )
 
 
@@ -163,6 +180,7 @@ def _key(trials: Sequence[Trial]) -> object:
             one.seconds,
             one.outcome,
             one.peak_memory_mb,
+            tuple(part.seconds for part in one.passed),
         )
         for one in trials
     )

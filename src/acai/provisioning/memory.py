@@ -16,6 +16,7 @@ import numpy as np
 
 from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition
 from acai.provisioning.runtime.loglinear import Product
+from acai.provisioning.runtime.observed import Observed
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
@@ -111,7 +112,6 @@ def _regress(
     space: Space, *, at: Encoded, peaks: Floats, prior: Floats, noise: float | None
 ) -> Fitted:
     trend = Product(prior=prior, shift=np.zeros(len(prior)))
-    weights = np.ones(len(at))
     columns = trend.slopes(at)
     ridge = np.diag(0.05**2 / prior)
     powers = np.linalg.solve(columns.T @ columns + ridge, columns.T @ peaks)
@@ -121,10 +121,8 @@ def _regress(
         candidates=[
             Candidate(trend=Product(prior=prior, shift=np.asarray(powers, dtype=np.float64)))
         ],
-        at=at,
-        log_seconds=peaks,
+        observed=Observed.evenly(at, peaks),
         noise=noise,
-        noise_weights=weights,
     )
 
 

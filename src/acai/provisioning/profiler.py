@@ -30,8 +30,7 @@ from acai.provisioning.learning import (
     argument,
     parsed,
     plain_command,
-    relatives,
-    runs_of,
+    teaching,
 )
 from acai.provisioning.ports import ActingFor, Jobs
 from acai.provisioning.pricing import Prices, cost
@@ -82,7 +81,7 @@ class Profiler:
         request = PROFILE.validate_json(row.request)
         template = parsed(row)
         with self._database.read(row.project) as tx:
-            everything = runs_of(records.runs(tx, relatives(tx, row)), template)
+            everything = teaching(tx, row, template)
         candidates = grid(template, request.cpus, request.memories)
         if request.adaptive:
             self._adaptive(caller, row, request, template, candidates, everything)

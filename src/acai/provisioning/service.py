@@ -38,8 +38,8 @@ from acai.provisioning.learning import (
     family,
     parsed,
     plain_command,
-    relatives,
     runs_of,
+    teaching,
 )
 from acai.provisioning.optimiser import (
     Exclusion,
@@ -124,7 +124,7 @@ class Provisioning:
         with self._database.read(caller.project) as tx:
             row = _found(tx, name)
             shown = self._shown(tx, row)
-            runs = runs_of(records.runs(tx, relatives(tx, row)), parsed(row))
+            runs = teaching(tx, row, parsed(row))
         models = self._models_if_any(runs)
         return TemplateDetail(
             **{key: getattr(shown, key) for key in Template.__dataclass_fields__},
@@ -142,7 +142,7 @@ class Provisioning:
         with self._database.read(caller.project) as tx:
             row = _found(tx, request.template_name)
             template = parsed(row)
-            runs = runs_of(records.runs(tx, relatives(tx, row)), template)
+            runs = teaching(tx, row, template)
         given = request.values
         values = template.bind(list(given) if not isinstance(given, Mapping) else dict(given))
         models = self._learner.models(_trials(runs))

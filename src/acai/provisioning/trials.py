@@ -40,11 +40,19 @@ class Configuration:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A shorter run that a longer one contains: what it passed on its way."""
+
+    values: Mapping[str, Value]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """One run of a template, profiled or not.
 
     `seconds` is the run time of the command, also of a run that was cut or killed.
-    `peak_memory_mb` is None where it was not measured.
+    `peak_memory_mb` is None where it was not measured. `passed` come in ascending order.
     """
 
     configuration: Configuration
@@ -53,6 +61,12 @@ class Trial:
     outcome: Outcome = Outcome.FINISHED
     peak_memory_mb: float | None = None
     profiled: bool = True
+    passed: tuple[Passed, ...] = ()
+
+    @property
+    def shown(self) -> tuple[Passed, ...]:
+        """The shorter runs that it contains, and itself."""
+        return (*self.passed, Passed(values=self.values, seconds=self.seconds))
 
 
 def finished(trials: Iterable[Trial]) -> list[Trial]:

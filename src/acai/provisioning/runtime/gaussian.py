@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from acai.provisioning.runtime.observed import Observed, unsteadiness
 from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import MOST_FREEDOM, Floats
@@ -24,8 +25,6 @@ from acai.provisioning.trials import Configuration, Value
 PRIOR_NOISE = 0.05  # what repeats of a run differ by, before any are seen
 PRIOR_NOISE_WEIGHT = 2.0  # how many trials that belief is worth
 LEAST_FREEDOM = 3
-_MOMENTARY = 0.5  # the share of the noise's variance that averages out over a longer run
-_SHORTEST = np.log(0.1)  # as a share of the usual length: shorter runs scatter no more than these
 _ROUNDS = 6  # to estimate the noise
 _NEGLIGIBLE = 0.01  # forms that are less probable are left out
 
@@ -79,13 +78,13 @@ class Widening:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Form:
-    """One Gaussian, given the trials at `at`."""
+    """One Gaussian, given the trials."""
 
     trend: Trend
     kernel: Kernel | None
-    at: Encoded
-    residuals: Floats  # what the trials deviate from the prior mean, linearised
-    precision: Floats  # inverse of the trials' covariance
+    observed: Observed
+    residuals: Floats  # what the trials' rows deviate from the prior mean, linearised
+    precision: Floats  # inverse of their covariance
 
     def predict(self, at: Encoded) -> tuple[Floats, Floats]:
         """Mean, and variance without noise, of log run time."""
@@ -107,17 +106,22 @@ class Form:
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
         """Errors and standard deviations at each trial, predicted from all the others."""
-        diagonal = np.diag(self.precision)
-        return (self.precision @ self.residuals) / diagonal, np.sqrt(1 / diagonal)
+        pulled = self.precision @ self.residuals
+        errors, deviations = [], []
+        for rows in self.observed.runs:
+            covariance = np.linalg.inv(self.precision[np.ix_(rows, rows)])
+            errors.append(covariance[-1] @ pulled[rows])
+            deviations.append(np.sqrt(covariance[-1, -1]))
+        return np.array(errors), np.array(deviations)
 
     def log_evidence(self) -> float:
         _, size = np.linalg.slogdet(self.precision)
         return 0.5 * float(size - self.residuals @ self.precision @ self.residuals)
 
     def _cross(self, at: Encoded, slopes: Floats) -> Floats:
-        cross = (slopes * self.trend.prior) @ self.trend.slopes(self.at).T
+        cross = (slopes * self.trend.prior) @ self.trend.slopes(self.observed.at).T
         if self.kernel is not None:
-            cross = cross + self.kernel.between(at, self.at)
+            cross = cross + self.kernel.between(at, self.observed.at)
         return cross
 
 
@@ -132,6 +136,7 @@ class Fitted:
     chances: Floats
     noise: float
     usual: float | None  # the log length of run that has this noise; None: all have
+    momentary: float  # the share of it that averages out over a longer run
     freedom: int
     widening: Widening = field(default_factory=Widening)
 
@@ -143,7 +148,7 @@ class Fitted:
         """One question per configuration; `values` are one for all, or one each."""
         at = self.space.encode(configurations, values)
         location, variance = (np.array(part) for part in zip(*self._each(at), strict=True))
-        noise = self.noise**2 * unsteadiness(location, self.usual)
+        noise = self.noise**2 * unsteadiness(location, self.usual, self.momentary)
         return Prediction(
             location=location,
             scale=np.sqrt(variance + noise) * self._widening(at),
@@ -173,7 +178,7 @@ class Fitted:
 
     def noise_at(self, at: Encoded) -> Floats:
         """The variance by which runs there scatter."""
-        return self.noise**2 * unsteadiness(self.at_encoded(at)[0], self.usual)
+        return self.noise**2 * unsteadiness(self.at_encoded(at)[0], self.usual, self.momentary)
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
         """Errors and deviations at each trial, of the mixture that all the others would give."""
@@ -205,43 +210,29 @@ class Fitted:
         return factors
 
 
-def unsteadiness(log_seconds: Floats, usual: float | None) -> Floats:
-    """The noise's variance beside that of a run of usual length: some of it is of the moment,
-    and averages out over a longer run."""
-    if usual is None:
-        return np.ones_like(log_seconds)
-    longer = np.maximum(log_seconds - usual, _SHORTEST)
-    return np.asarray(1 - _MOMENTARY + _MOMENTARY * np.exp(-longer), dtype=np.float64)
-
-
 def condition(
     *,
     name: str,
     space: Space,
     candidates: Sequence[Candidate],
-    at: Encoded,
-    log_seconds: Floats,
-    noise: float | None,
-    noise_weights: Floats,
-    usual: float | None = None,
+    observed: Observed,
+    noise: float | None = None,
 ) -> Fitted:
-    """The model given its trials, whose noise variance is noise**2 / weight.
-
-    Without `noise`, it is estimated from how the trials scatter around the first candidate.
-    """
+    """The model given its trials. Without `noise`, it is estimated from how they scatter around
+    the first candidate."""
     first = candidates[0]
     guess = PRIOR_NOISE if noise is None else noise
-    prior = _prior_covariance(first, at)
-    deviations = _deviations(first, at, log_seconds)
+    prior = _prior_covariance(first, observed)
+    deviations = _deviations(first, observed)
     for _ in range(_ROUNDS if noise is None else 1):
-        precision = _inverse(prior + np.diag(guess**2 / noise_weights))
-        used = float(np.trace(prior @ precision))  # parameters that the data really settle
-        left = max(len(at) - used, 0.0)
+        precision = _inverse(prior + guess**2 * observed.scatter)
+        left = observed.freedom(precision, guess)
         if noise is None:
-            missed = guess**2 / noise_weights * (precision @ deviations)
-            total = float(noise_weights @ missed**2) + PRIOR_NOISE_WEIGHT * PRIOR_NOISE**2
+            missed = guess**2 * observed.scatter @ precision @ deviations
+            total = float(((missed[observed.whole] / observed.spread) ** 2).sum())
+            total += PRIOR_NOISE_WEIGHT * PRIOR_NOISE**2
             guess = float(np.sqrt(total / (left + PRIOR_NOISE_WEIGHT)))
-    forms = [_form(one, at, log_seconds, guess**2 / noise_weights) for one in candidates]
+    forms = [_form(one, observed, guess) for one in candidates]
     reached = np.array(
         [form.log_evidence() + one.log_odds for form, one in zip(forms, candidates, strict=True)]
     )
@@ -253,30 +244,34 @@ def condition(
         forms=tuple(forms[n] for n in order),
         chances=chances[order] / chances[order].sum(),
         noise=guess,
-        usual=usual,
+        usual=observed.usual,
+        momentary=observed.momentary,
         freedom=int(np.clip(round(left + PRIOR_NOISE_WEIGHT), LEAST_FREEDOM, MOST_FREEDOM)),
     )
 
 
-def _form(one: Candidate, at: Encoded, log_seconds: Floats, noise: Floats) -> Form:
+def _form(one: Candidate, observed: Observed, noise: float) -> Form:
     return Form(
         trend=one.trend,
         kernel=one.kernel,
-        at=at,
-        residuals=_deviations(one, at, log_seconds),
-        precision=_inverse(_prior_covariance(one, at) + np.diag(noise)),
+        observed=observed,
+        residuals=_deviations(one, observed),
+        precision=_inverse(_prior_covariance(one, observed) + noise**2 * observed.scatter),
     )
 
 
-def _deviations(one: Candidate, at: Encoded, log_seconds: Floats) -> Floats:
+def _deviations(one: Candidate, observed: Observed) -> Floats:
     """From the prior mean, linearised at the best parameters."""
-    return log_seconds - one.trend.mean(at) + one.trend.slopes(at) @ one.trend.shift
+    slopes = one.trend.slopes(observed.at)
+    return observed.logs - one.trend.mean(observed.at) + slopes @ one.trend.shift
 
 
-def _prior_covariance(one: Candidate, at: Encoded) -> Floats:
-    slopes = one.trend.slopes(at)
+def _prior_covariance(one: Candidate, observed: Observed) -> Floats:
+    slopes = one.trend.slopes(observed.at)
     prior = (slopes * one.trend.prior) @ slopes.T
-    return np.asarray(prior if one.kernel is None else prior + one.kernel.between(at, at))
+    if one.kernel is not None:
+        prior = prior + one.kernel.between(observed.at, observed.at)
+    return np.asarray(prior, dtype=np.float64)
 
 
 def _inverse(covariance: Floats) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition
+from acai.provisioning.runtime.observed import Observed
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
@@ -38,23 +39,20 @@ class Product:
 
 def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     space = space or Space.of(trials)
-    at = space.encode_trials(trials)
-    log_seconds = np.log([one.seconds for one in trials])
+    observed = Observed.evenly(space.encode_trials(trials), np.log([one.seconds for one in trials]))
     blank = Product(prior=np.empty(0), shift=np.empty(0))
-    columns = blank.slopes(at)
+    columns = blank.slopes(observed.at)
     varying = np.ptp(columns, axis=0) > 1e-9
     varying[0] = True
     prior = np.where(varying, _WIDE, _UNSEEN)
     ridge = np.diag(0.05**2 / prior)
     powers = np.asarray(
-        np.linalg.solve(columns.T @ columns + ridge, columns.T @ log_seconds), dtype=np.float64
+        np.linalg.solve(columns.T @ columns + ridge, columns.T @ observed.logs),
+        dtype=np.float64,
     )
     return condition(
         name=NAME,
         space=space,
         candidates=[Candidate(trend=Product(prior=prior, shift=powers))],
-        at=at,
-        log_seconds=log_seconds,
-        noise=None,
-        noise_weights=np.ones(len(at)),
+        observed=observed,
     )

@@ -8,12 +8,13 @@ are, so also outside those that were run (a thread pool that does not suit 1.5 C
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from acai.provisioning.matern import matern
-from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition, unsteadiness
+from acai.provisioning.runtime.gaussian import Candidate, Fitted, condition
+from acai.provisioning.runtime.observed import Observed
 from acai.provisioning.runtime.scaling import ROBUST, Scaling, likely_trends
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
@@ -66,28 +67,24 @@ def _gaps(a: Encoded, b: Encoded) -> Floats:
 
 def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     space = space or Space.of(trials)
-    at = space.encode_trials(trials)
-    log_seconds = np.log([one.seconds for one in trials])
-    trends, _ = likely_trends(space, at, log_seconds)
-    usual = float(log_seconds.mean())
-    weights = 1 / unsteadiness(log_seconds, usual)
+    observed = Observed.of(space, trials)
+    trends, weighed = likely_trends(space, observed)
+    observed = replace(observed, momentary=weighed.momentary)
     for _ in range(_ROUNDS):
-        settings, noise = _learn(trends[0], at, log_seconds, weights)
+        settings, noise = _learn(trends[0], observed)
         fitted = condition(
             name=NAME,
             space=space,
             candidates=with_kernel(trends, settings),
-            at=at,
-            log_seconds=log_seconds,
+            observed=observed,
             noise=noise,
-            noise_weights=weights,
-            usual=usual,
         )
         errors, deviations = fitted.leave_one_out()
         off = errors / deviations
         if np.abs(off).max() < _OUTLIER:
             break
-        weights = weights * np.minimum(1.0, (ROBUST + 1) / (ROBUST + off**2))
+        outliers = np.minimum(1.0, (ROBUST + 1) / (ROBUST + off**2))
+        observed = replace(observed, weights=observed.weights * outliers)
     return fitted
 
 
@@ -100,13 +97,12 @@ def with_kernel(trends: Sequence[Scaling], settings: Floats) -> list[Candidate]:
     ]
 
 
-def _learn(
-    trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats
-) -> tuple[Floats, float]:
+def _learn(trend: Scaling, observed: Observed) -> tuple[Floats, float]:
     """Settings and noise of the most posterior probability."""
+    at = observed.at
     slopes = trend.slopes(at)
     linear = (slopes * trend.prior) @ slopes.T
-    residuals = log_seconds - trend.mean(at) + slopes @ trend.shift
+    residuals = observed.logs - trend.mean(at) + slopes @ trend.shift
     over_cpus, gaps = _over_cpus(trend, at, at), _gaps(at, at)
     means = np.array([_AMPLITUDE[0], _AMPLITUDE[0], *[_LENGTH[0]] * len(gaps), _NOISE[0]])
     widths = np.array([_AMPLITUDE[1], _AMPLITUDE[1], *[_LENGTH[1]] * len(gaps), _NOISE[1]])
@@ -119,8 +115,8 @@ def _learn(
         decay = np.exp(2 * where[1] - scaled)
         smooth = (1 + scaled + scaled**2 / 3) * decay
         cpu = np.exp(2 * where[0]) * over_cpus
-        noise = np.exp(2 * where[-1]) / weights
-        covariance = linear + cpu + smooth + np.diag(noise)
+        noise = np.exp(2 * where[-1]) * observed.scatter
+        covariance = linear + cpu + smooth + noise
         lower = np.linalg.cholesky(covariance)
         inverse = np.linalg.inv(covariance)
         solved = inverse @ residuals
@@ -131,7 +127,7 @@ def _learn(
             [
                 [2 * float((outer * cpu).sum()), 2 * float((outer * smooth).sum())],
                 inverse_squares * np.tensordot(gaps, by_gap, 2),
-                [2 * float(np.diag(outer) @ noise)],
+                [2 * float((outer * noise).sum())],
             ]
         )
         off = (where - means) / widths

@@ -17,13 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acai.provisioning.runtime.gaussian import (
-    PRIOR_NOISE,
-    Candidate,
-    Fitted,
-    condition,
-    unsteadiness,
-)
+from acai.provisioning.runtime.gaussian import PRIOR_NOISE, Candidate, Fitted, condition
+from acai.provisioning.runtime.observed import Observed
 from acai.provisioning.runtime.space import Encoded, Space
 from acai.provisioning.runtime.student import Floats
 from acai.provisioning.trials import Trial
@@ -106,34 +101,28 @@ class Scaling:
 
 def fit(trials: Sequence[Trial], space: Space | None = None) -> Fitted:
     space = space or Space.of(trials)
-    at = space.encode_trials(trials)
-    log_seconds = np.log([one.seconds for one in trials])
-    trends, weights = likely_trends(space, at, log_seconds)
+    trends, weighed = likely_trends(space, Observed.of(space, trials))
     return condition(
         name=NAME,
         space=space,
         candidates=[Candidate(trend=trend, log_odds=trend.log_odds) for trend in trends],
-        at=at,
-        log_seconds=log_seconds,
-        noise=None,
-        noise_weights=weights,
-        usual=float(log_seconds.mean()),
+        observed=weighed,
     )
 
 
-def likely_trends(space: Space, at: Encoded, log_seconds: Floats) -> tuple[list[Scaling], Floats]:
+def likely_trends(space: Space, observed: Observed) -> tuple[list[Scaling], Observed]:
     """The trend with each choice of powers, the one with the most evidence first, and the
-    trials' weights: robust, and by their length."""
+    trials with robust weights, and with what is of the moment in them."""
     options = [_options(number.logged, number.distinct) for number in space.numbers]
     freest = tuple(choice[-1] for choice in options)
-    start, weights = _settle(at, log_seconds, freest)
-    noise = _noise(start, at, log_seconds, weights)
+    start, weighed = _settle(observed, freest)
+    noise = _noise(start, weighed)
     seen: dict[Powers, tuple[float, Scaling]] = {}
 
     def evidence(powers: Powers) -> float:
         if powers not in seen:
-            trend = _climb(_blank(at, log_seconds, powers), at, log_seconds, weights, noise)
-            seen[powers] = (_log_evidence(trend, at, log_seconds, weights, noise), trend)
+            trend = _climb(_blank(observed, powers), weighed, noise)
+            seen[powers] = (_log_evidence(trend, weighed, noise), trend)
         return seen[powers][0]
 
     if math.prod(len(choice) for choice in options) <= _ENUMERATED:
@@ -145,8 +134,8 @@ def likely_trends(space: Space, at: Encoded, log_seconds: Floats) -> tuple[list[
             best = max(
                 ((*best[:place], power, *best[place + 1 :]) for power in choice), key=evidence
             )
-    trend, weights = _settle(at, log_seconds, best)
-    return [trend, *(other for powers, (_, other) in seen.items() if powers != best)], weights
+    trend, weighed = _settle(observed, best)
+    return [trend, *(other for powers, (_, other) in seen.items() if powers != best)], weighed
 
 
 def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
@@ -155,8 +144,10 @@ def _options(logged: bool, distinct: int) -> list[tuple[float, float]]:
     return [_LINEAR, _NONE, _FREE] if logged else [(0.0, 0.02), (0.0, 0.5)]
 
 
-def _blank(at: Encoded, log_seconds: Floats, powers: Powers) -> Scaling:
+def _blank(observed: Observed, powers: Powers) -> Scaling:
     """At its prior means. A third of the shortest run is the first guess at the set-up."""
+    runs = observed.only_whole()
+    at, log_seconds = runs.at, runs.logs
     one_cpu = log_seconds + at.log_cpu
     priors = [
         (float(log_seconds.min()) + math.log(0.3), 1.5),
@@ -178,44 +169,51 @@ def _blank(at: Encoded, log_seconds: Floats, powers: Powers) -> Scaling:
     )
 
 
-def _settle(at: Encoded, log_seconds: Floats, powers: Powers) -> tuple[Scaling, Floats]:
+def _settle(observed: Observed, powers: Powers) -> tuple[Scaling, Observed]:
     """Fit, reweigh by how far each trial lies off, and fit again."""
-    trend = _blank(at, log_seconds, powers)
-    steadiness = 1 / unsteadiness(log_seconds, float(log_seconds.mean()))
-    weights, noise = steadiness, 2 * PRIOR_NOISE
+    trend = _blank(observed, powers)
+    weighed, noise = observed, 2 * PRIOR_NOISE
     for _ in range(4):
-        trend = _climb(trend, at, log_seconds, weights, noise)
-        noise = _noise(trend, at, log_seconds, weights)
-        off = (log_seconds - trend.mean(at)) * np.sqrt(steadiness) / noise
-        weights = np.minimum((ROBUST + 1) / (ROBUST + off**2), 1.0) * steadiness
-    return trend, weights
+        trend = _climb(trend, weighed, noise)
+        noise = _noise(trend, weighed)
+        misses = _misses(trend, observed)
+        off = misses[observed.whole] / observed.spread / noise
+        weighed = replace(
+            observed,
+            weights=np.minimum((ROBUST + 1) / (ROBUST + off**2), 1.0),
+            momentary=observed.told_momentary(misses, noise),
+        )
+    return trend, weighed
 
 
-def _noise(trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats) -> float:
-    slopes = trend.slopes(at)
-    prior = (slopes * trend.prior) @ slopes.T
+def _misses(trend: Scaling, observed: Observed) -> Floats:
+    return observed.logs - trend.mean(observed.at)
+
+
+def _noise(trend: Scaling, observed: Observed) -> float:
+    slopes = trend.slopes(observed.at)
     guess = 2 * PRIOR_NOISE
-    used = float(np.trace(prior @ np.linalg.inv(prior + np.diag(guess**2 / weights))))
-    squares = float(weights @ (log_seconds - trend.mean(at)) ** 2)
-    return math.sqrt((squares + 2 * PRIOR_NOISE**2) / (max(len(at) - used, 0.0) + 2))
+    covariance = (slopes * trend.prior) @ slopes.T + guess**2 * observed.scatter
+    left = observed.freedom(np.asarray(np.linalg.inv(covariance), dtype=np.float64), guess)
+    misses = _misses(trend, observed)[observed.whole] / observed.spread
+    return math.sqrt((float(misses @ misses) + 2 * PRIOR_NOISE**2) / (left + 2))
 
 
-def _climb(
-    trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats, noise: float
-) -> Scaling:
+def _climb(trend: Scaling, observed: Observed, noise: float) -> Scaling:
     """Levenberg-Marquardt to the most probable parameters."""
     parameters, damping = trend.parameters, 1e-2
-    scaled = weights / noise**2
+    whitener = observed.whitener / noise
 
     def loss(candidate: Scaling) -> float:
-        data = float(scaled @ (log_seconds - candidate.mean(at)) ** 2)
-        return data + float(candidate.shift**2 @ (1 / candidate.prior))
+        misses = whitener @ _misses(candidate, observed)
+        return float(misses @ misses) + float(candidate.shift**2 @ (1 / candidate.prior))
 
     best = loss(trend)
     for _ in range(40):
-        slopes = trend.slopes(at)
-        gradient = slopes.T @ (scaled * (log_seconds - trend.mean(at))) - trend.shift / trend.prior
-        curvature = (slopes.T * scaled) @ slopes + np.diag(1 / trend.prior)
+        slopes = whitener @ trend.slopes(observed.at)
+        misses = whitener @ _misses(trend, observed)
+        gradient = slopes.T @ misses - trend.shift / trend.prior
+        curvature = slopes.T @ slopes + np.diag(1 / trend.prior)
         step = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature)), gradient)
         parameters = trend.parameters + np.clip(step, -2, 2)
         candidate = replace(trend, parameters=parameters)
@@ -232,13 +230,11 @@ def _climb(
     return trend
 
 
-def _log_evidence(
-    trend: Scaling, at: Encoded, log_seconds: Floats, weights: Floats, noise: float
-) -> float:
+def _log_evidence(trend: Scaling, observed: Observed, noise: float) -> float:
     """Of the model linearised at its best parameters."""
-    slopes = trend.slopes(at)
-    residuals = log_seconds - trend.mean(at) + slopes @ trend.shift
-    covariance = (slopes * trend.prior) @ slopes.T + np.diag(noise**2 / weights)
+    slopes = trend.slopes(observed.at)
+    residuals = _misses(trend, observed) + slopes @ trend.shift
+    covariance = (slopes * trend.prior) @ slopes.T + noise**2 * observed.scatter
     _, size = np.linalg.slogdet(covariance)
     misfit = float(residuals @ np.linalg.solve(covariance, residuals))
     return trend.log_odds - 0.5 * (float(size) + misfit)

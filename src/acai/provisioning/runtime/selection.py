@@ -33,11 +33,13 @@ MODELS: dict[str, Fit] = {  # from simple to rich
     residual.NAME: residual.fit,
 }
 LEAST_TRIALS = 3
-MOST_TRIALS = 200  # the time to fit grows with the cube
+MOST_TRIALS = 200  # the time to fit grows with the cube; shorter runs inside others count too
 _BETTER = {loglinear.NAME: 0.8, residual.NAME: 0.95}  # shares of the error of set-up and scaling
 _SOUND = 1.25  # who is further off than this share of the best within the runs is not asked beyond
 _LUCK = 2.0  # deviations by which the log-linear model must be ahead of set-up and scaling
 _WIDEST = 3.0
+_FOLD_WEIGHT = 2.0  # how many errors one fit tells of, however many there are beyond,
+_PRIOR_WEIGHT = 4.0  # beside a belief that is worth so many
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,6 +84,7 @@ class RuntimeModel:
     fitted: Fitted
     scores: tuple[Score, ...]
     trials: int
+    passed: int = 0  # shorter runs that they contain
     notes: tuple[str, ...] = ()
 
     @property
@@ -109,9 +112,10 @@ class RuntimeModel:
             asked += ", and leaving the largest values out"
         others = "; ".join(str(score) for score in self.scores if score.model != self.name)
         compared = f" (others: {others})" if others else ""
+        told = f" and {self.passed} shorter ones that they reported" if self.passed else ""
         return " ".join(
             [
-                f"Of {self.trials} runs, {self.score} of error {asked}{compared}.",
+                f"Of {self.trials} runs{told}, {self.score} of error {asked}{compared}.",
                 f"{self.fitted.explain()}.",
                 *self.notes,
             ]
@@ -125,7 +129,7 @@ def fit_runtime(trials: Sequence[Trial], models: Mapping[str, Fit] | None = None
     have it shorter than it is known to be. Fewer than LEAST_TRIALS finished trials are refused;
     of more than MOST_TRIALS the last ones count, so pass them in the order in which they ran.
     """
-    done = finished(trials)[-MOST_TRIALS:]
+    done = _within(finished(trials)[-MOST_TRIALS:])
     if len(done) < LEAST_TRIALS:
         raise InvalidInput(_too_few(trials, len(done)), needed=LEAST_TRIALS - len(done))
     chosen = _choose(done, models or MODELS)
@@ -136,6 +140,15 @@ def fit_runtime(trials: Sequence[Trial], models: Mapping[str, Fit] | None = None
         note = f"{len(longer)} runs that were cut count as at least as long as they ran."
         chosen = replace(taught, notes=(note,))
     return chosen
+
+
+def _within(done: Sequence[Trial]) -> list[Trial]:
+    """With the shorter runs that they contain only in so many of the last ones as there is room."""
+    rows = len(done) + np.cumsum([len(one.passed) for one in reversed(done)])[::-1]
+    return [
+        one if count <= MOST_TRIALS else replace(one, passed=())
+        for one, count in zip(done, rows, strict=True)
+    ]
 
 
 def _too_few(trials: Sequence[Trial], done: int) -> str:
@@ -167,6 +180,7 @@ def _choose(done: Sequence[Trial], models: Mapping[str, Fit]) -> RuntimeModel:
         fitted=fitted[best].widened(scores[best].widening),
         scores=tuple(scores.values()),
         trials=len(done),
+        passed=sum(len(one.passed) for one in done),
     )
 
 
@@ -189,7 +203,7 @@ def _score(
         prediction = partial.predict([t.configuration for t in hidden], [t.values for t in hidden])
         off = np.log([one.seconds for one in hidden]) - prediction.centre
         far.append(np.abs(off))
-        beyond[name] = _factor(off / prediction.spread)
+        beyond[name] = _shrunk(_factor(off / prediction.spread))
     return Score(
         model=fitted.name,
         at_each=np.abs(errors),
@@ -201,6 +215,11 @@ def _score(
 def _factor(misses: Floats) -> float:
     """By how much the spread must grow for misses of its own size to be usual."""
     return min(_WIDEST, max(1.0, math.sqrt(float(np.mean(np.square(misses))))))
+
+
+def _shrunk(factor: float) -> float:
+    """The errors beyond come from one fit and go together, so that they tell less than they are."""
+    return math.sqrt((_FOLD_WEIGHT * factor**2 + _PRIOR_WEIGHT) / (_FOLD_WEIGHT + _PRIOR_WEIGHT))
 
 
 def _largest_out(space: Space, done: Sequence[Trial]) -> dict[str, NDArray[np.bool_]]:

@@ -77,7 +77,10 @@ class Space:
         cpus = [one.configuration.cpu for one in trials]
         memories = [one.configuration.memory_mb for one in trials]
         return cls(
-            numbers=tuple(_number(n, [float(t.values[n]) for t in trials]) for n in numeric),
+            numbers=tuple(
+                _number(n, [float(t.values[n]) for t in trials], different(n, trials))
+                for n in numeric
+            ),
             choices=tuple(
                 (n, tuple(sorted({str(t.values[n]) for t in trials})))
                 for n in names
@@ -157,7 +160,12 @@ def _off(values: Floats, low: float, high: float) -> NDArray[np.bool_]:
     return np.asarray((values < low - slack) | (values > high + slack), dtype=np.bool_)
 
 
-def _number(name: str, values: list[float]) -> Number:
+def different(name: str, trials: Sequence[Trial]) -> int:
+    """How many values of it were run, also on the way to others."""
+    return len({part.values[name] for one in trials for part in one.shown})
+
+
+def _number(name: str, values: list[float], distinct: int) -> Number:
     logged = min(values) > 0
     seen = np.log(values) if logged else np.asarray(values)
     return Number(
@@ -167,7 +175,7 @@ def _number(name: str, values: list[float]) -> Number:
         width=1.0 if logged else float(seen.std()) or 1.0,
         low=min(values),
         high=max(values),
-        distinct=len(set(values)),
+        distinct=distinct,
     )
 
 

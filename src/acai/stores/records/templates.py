@@ -18,7 +18,7 @@ from acai.stores.records.database import Transaction
 from acai.stores.records.metadata import KINDS, TAGS
 from acai.stores.records.scope import mine, this_project
 from acai.stores.records.tables import users
-from acai.stores.records.tables_jobs import jobs, templates
+from acai.stores.records.tables_jobs import job_points, jobs, templates
 from acai.stores.records.tables_meta import meta_columns, meta_tags
 
 _DAY = 86_400_000_000  # microseconds
@@ -170,6 +170,39 @@ def runs(tx: Transaction, ids: Sequence[int]) -> list[RunRow]:
         .order_by(jobs.c.id)
     )
     return [RunRow(**row._mapping) for row in rows]
+
+
+def reports(
+    tx: Transaction, ids: Sequence[int], keys: Sequence[str]
+) -> dict[int, dict[str, list[tuple[float, float]]]]:
+    """What these jobs printed as numbers of these names: by job and name, the value and when in
+    seconds. Of long series the last, and ever fewer from the first on."""
+    if not ids or not keys:
+        return {}
+    lengths = [
+        select(func.max(job_points.c.n))
+        .where(mine(job_points), job_points.c.job_id == jobs.c.id, job_points.c.key == key)
+        .scalar_subquery()
+        for key in keys
+    ]
+    those = tx.execute(select(*lengths).where(mine(jobs), tx.one_of(jobs.c.id, ids)))
+    ends = {length for row in those for length in row if length is not None}
+    places = ends | {1 << power for power in range(max(ends, default=0).bit_length())}
+    rows = tx.execute(
+        select(job_points.c.job_id, job_points.c.key, job_points.c.value, job_points.c.at)
+        .where(
+            mine(job_points),
+            tx.one_of(job_points.c.job_id, ids),
+            job_points.c.key.in_(keys),
+            tx.one_of(job_points.c.n, sorted(places)),
+        )
+        .order_by(job_points.c.job_id, job_points.c.key, job_points.c.n)
+    )
+    found: dict[int, dict[str, list[tuple[float, float]]]] = {}
+    for row in rows:
+        printed = found.setdefault(row.job_id, {}).setdefault(row.key, [])
+        printed.append((row.value, row.at.timestamp()))
+    return found
 
 
 def spending(
