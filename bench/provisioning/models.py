@@ -184,7 +184,7 @@ def show_reporting(results: Sequence[Result], reporting: Sequence[Result]) -> No
 def _groups(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
     groups = [("all", list(results))]
     for family in FAMILIES:
-        groups.append((family.name, [one for one in results if one.family is family]))
+        groups.append((family.name, [one for one in results if one.family.name == family.name]))
     for scatter in SCATTERS:
         some = [one for one in results if one.scatter == scatter]
         groups.append((f"{100 * scatter:.0f} % of scatter", some))
