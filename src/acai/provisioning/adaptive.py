@@ -363,7 +363,8 @@ def _choose(
     if not open_rows.any():
         reason = f"predictions are good to {100 * deviation:.1f} %"
         if deviation > tolerance:
-            reason += f", and all the {len(runs)} runs left would only bring {100 * at_best:.1f} %"
+            left_over = "the one run" if len(runs) == 1 else f"all the {len(runs)} runs"
+            reason += f", and {left_over} left would only bring {100 * at_best:.1f} %"
         return Stop(reason=reason)
     prices = belief.price(open_ones)
     picked: list[int] = []
