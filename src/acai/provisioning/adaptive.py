@@ -22,6 +22,7 @@ from acai.model.errors import InvalidInput
 from acai.provisioning.hints import Template
 from acai.provisioning.memory import MemoryModel, fit_memory
 from acai.provisioning.pricing import Prices, cost
+from acai.provisioning.progress import NEARLY
 from acai.provisioning.runtime.gaussian import Fitted, condition
 from acai.provisioning.runtime.observed import READING, Observed
 from acai.provisioning.runtime.residual import with_kernel
@@ -37,7 +38,6 @@ ENOUGH_DONE = 0.95  # the share of a grid that is waited for; the rest are strag
 _REACH = 4.0  # targets lie at the largest values, and at this many times those
 _TEACHABLE = 0.03  # the deviation that all the candidates together must still be able to remove,
 _BESIDE = 0.5  # and as a share of the deviation that would stay
-_SHORTER = 0.8  # of a run's value: what is reported later teaches no more than the whole run
 _MOST_ROWS = 2000  # runs and reports whose joint covariance is still cheap
 _LITTLE = 0.01  # a candidate that lowers the targets' variance by less teaches nothing
 _HOPELESS = 3  # failures without one success
@@ -264,7 +264,7 @@ class _Belief:
 
     def _first(self, run: Candidate) -> Candidate | None:
         for name, far in self.stride.items():
-            if far <= _SHORTER * float(run.values[name]):
+            if far <= NEARLY * float(run.values[name]):
                 return replace(run, values={**run.values, name: far})
         return None
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from acai.provisioning.trials import Passed, Value
 
 _LEAST = 0.05  # of the run's value: what is passed before is as good as nothing
-_MOST = 0.8  # what is passed later is as good as the whole
+NEARLY = 0.8  # what is passed later is as good as the whole
 Report = tuple[float, float]  # how far, and when in seconds since any moment
 
 
@@ -54,7 +54,7 @@ def _read(
     inside = {
         far: seconds - (end - when)
         for far, when in seen
-        if _LEAST * value <= far <= _MOST * value
+        if _LEAST * value <= far <= NEARLY * value
         and end - when < seconds
         and (far.is_integer() or not units)
     }
