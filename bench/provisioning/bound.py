@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from models import FIRST, SCATTERS
+from models import FIRST
 from numpy.typing import NDArray
-from programs import CPUS, FAMILIES, STRIDE, Family, Law, Program
+from programs import CPUS, SCATTERS, STRIDE, Family, Law, Program, numbered
 from tables import table
 
 from acai.provisioning.adaptive import Candidate
@@ -156,10 +156,7 @@ def at_random(runs: Runs, most: float, draw: np.random.Generator) -> list[int]:
 def study(number: int, powers_known: bool) -> tuple[float, list[float]]:
     """Scatter, and the errors: the grid, its best third, a random third, beyond the hints; and
     with reports the grid and its best third."""
-    draw = np.random.default_rng(number)
-    family = FAMILIES[number % len(FAMILIES)]
-    scatter = SCATTERS[number // len(FAMILIES) % len(SCATTERS)]
-    program = Program.drawn(draw, scatter)
+    family, program, draw = numbered(number)
     names = tuple(name for name in program.laws if name in family.asked[0])
     known = Known(program=program, powers=() if powers_known else names)
     asked = known.slopes([(cpu, values) for cpu in CPUS for values in family.asked])
@@ -177,7 +174,7 @@ def study(number: int, powers_known: bool) -> tuple[float, list[float]]:
 
     third = after(runs, best(runs, known.prior, asked, most))
     randoms = [after(runs, at_random(runs, most, draw)) for _ in range(_RANDOM)]
-    return scatter, [
+    return program.scatter, [
         after(runs, everything),
         third,
         float(np.mean(randoms)),

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from models import SCATTERS
 from numpy.typing import NDArray
-from programs import CPUS, FAMILIES, Program
+from programs import CPUS, SCATTERS, Program, profiled
 from tables import table
 
 from acai.provisioning.runtime.selection import fit_runtime
@@ -41,12 +40,8 @@ class Result:
 
 
 def measure(number: int, *, reporting: bool = False) -> Result:
-    draw = np.random.default_rng(number)
-    family = FAMILIES[number % len(FAMILIES)]
-    scatter = SCATTERS[number // len(FAMILIES) % len(SCATTERS)]
-    program = Program.drawn(draw, scatter)
-    also = np.random.default_rng([number, 1]) if reporting else None
-    done = finished([program.run(one, draw, also) for one in family.candidates()])
+    family, program, full, draw = profiled(number, reporting=reporting)
+    done = finished(full)
     order = draw.permutation(len(done))
     asked = [(cpu, values) for cpu in CPUS for values in family.asked]
     where = [Configuration(cpu=cpu, memory_mb=1024) for cpu, _ in asked]
@@ -61,7 +56,7 @@ def measure(number: int, *, reporting: bool = False) -> Result:
         low, high = few.predict(where, values).interval(0.9)
         inside.append(np.mean((low <= again) & (again <= high), axis=0))
     return Result(
-        scatter=scatter,
+        scatter=program.scatter,
         law=_law(program, names),
         reach=np.array([max(float(v[name]) / most[name] for name in names) for v in values]),
         inside=inside,

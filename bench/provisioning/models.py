@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from programs import FAMILIES, Exam, Family, Program, spent
+from programs import FAMILIES, SCATTERS, Exam, Family, profiled, spent
 from tables import draw, table
 
 from acai.provisioning.adaptive import TOLERANCE, Candidate, Stop, next_trials
@@ -27,7 +27,6 @@ from acai.provisioning.runtime.selection import LEAST_TRIALS, MODELS, fit_runtim
 from acai.provisioning.trials import Trial, finished
 
 FIRST = 10_000  # programs below 1000 are for choosing
-SCATTERS = (0.02, 0.04, 0.08)
 SHARES = (0.1, 0.2, 1 / 3, 0.5)
 THIRD = SHARES.index(1 / 3)
 
@@ -48,19 +47,14 @@ class Result:
 
 
 def measure(number: int, *, reporting: bool = False) -> Result:
-    generator = np.random.default_rng(number)
-    family = FAMILIES[number % len(FAMILIES)]
-    scatter = SCATTERS[number // len(FAMILIES) % len(SCATTERS)]
-    program = Program.drawn(generator, scatter)
-    also = np.random.default_rng([number, 1]) if reporting else None
-    full = [program.run(one, generator, also) for one in family.candidates()]
+    family, program, full, generator = profiled(number, reporting=reporting)
     exam = Exam.of(program, family, generator)
     measured = {_place(one): one for one in full}
     stopped = follow(family, measured)[-1]
     shuffled = [full[place] for place in generator.permutation(len(full))]
     return Result(
         family=family,
-        scatter=scatter,
+        scatter=program.scatter,
         models={
             name: exam.errors(fit(finished(full), None).predict(exam.where, exam.values))
             for name, fit in MODELS.items()
@@ -130,18 +124,9 @@ def show_adaptive(results: Sequence[Result]) -> None:
     print("\n2. profiling: errors as above, on the whole grid and for less")
     rows = []
     for label, some in _groups(results):
-        share = np.mean([one.stopped_share for one in some])
-        runs = np.mean([one.stopped_runs for one in some])
-        rows.append(
-            [
-                label,
-                _errors([one.chosen[0] for one in some]),
-                _errors([one.stopped[0] for one in some]),
-                f"{runs:.0f} for {100 * share:.0f} %",
-                f"{100 * np.mean([one.stopped[1] for one in some]):.0f} %",
-                *(_errors([one.paths[way][THIRD] for one in some]) for way in some[0].paths),
-            ]
-        )
+        grid = _errors([one.chosen[0] for one in some])
+        third = [_errors([one.paths[way][THIRD] for one in some]) for way in some[0].paths]
+        rows.append([label, grid, *_stopped(some), *third])
     heads = ["", "whole grid", "adaptive", "runs, cost", "in 90 %", "adaptive, a third"]
     table([*heads, "random, a third"], rows)
 
@@ -163,22 +148,23 @@ def show_reporting(results: Sequence[Result], reporting: Sequence[Result]) -> No
     print("\n3. programs that report how far they are, beside the same if they do not")
     rows = []
     for (label, some), (_, others) in zip(_groups(results), _groups(reporting), strict=True):
-        share = np.mean([one.stopped_share for one in others])
-        runs = np.mean([one.stopped_runs for one in others])
-        rows.append(
-            [
-                label,
-                _errors([one.chosen[0] for one in some]),
-                _errors([one.chosen[0] for one in others]),
-                f"{100 * np.mean([one.chosen[1] for one in others]):.0f} %",
-                _errors([one.stopped[0] for one in others]),
-                f"{runs:.0f} for {100 * share:.0f} %",
-                f"{100 * np.mean([one.stopped[1] for one in others]):.0f} %",
-                _errors([one.paths["adaptive"][THIRD] for one in others]),
-            ]
-        )
+        silent, grid = (_errors([one.chosen[0] for one in which]) for which in (some, others))
+        held = f"{100 * np.mean([one.chosen[1] for one in others]):.0f} %"
+        third = _errors([one.paths["adaptive"][THIRD] for one in others])
+        rows.append([label, silent, grid, held, *_stopped(others), third])
     heads = ["", "whole grid, silent", "whole grid", "in 90 %", "adaptive", "runs, cost", "in 90 %"]
     table([*heads, "adaptive, a third"], rows)
+
+
+def _stopped(some: Sequence[Result]) -> list[str]:
+    """Adaptive profiling as it stops: errors, runs and cost, coverage."""
+    share = np.mean([one.stopped_share for one in some])
+    runs = np.mean([one.stopped_runs for one in some])
+    return [
+        _errors([one.stopped[0] for one in some]),
+        f"{runs:.0f} for {100 * share:.0f} %",
+        f"{100 * np.mean([one.stopped[1] for one in some]):.0f} %",
+    ]
 
 
 def _groups(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:

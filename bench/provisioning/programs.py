@@ -23,6 +23,7 @@ from acai.provisioning.runtime.prediction import Prediction
 from acai.provisioning.trials import Configuration, Outcome, Trial, Value
 
 CPUS = (0.5, 1.0, 1.5, 2.0)
+SCATTERS = (0.02, 0.04, 0.08)
 _NUMBERS = ("n", "m")
 _THOUSAND = 1000.0  # one of n in n log n, so that the logarithm does not begin at 0
 _STRAGGLERS = 0.01
@@ -172,6 +173,22 @@ class Program:
             usual = earlier
             found.append((float(far), earlier * math.exp(off)))
         return found[::-1]
+
+
+def numbered(number: int) -> tuple[Family, Program, np.random.Generator]:
+    """The program of that number with its family, and what the rest of it is drawn from."""
+    draw = np.random.default_rng(number)
+    family = FAMILIES[number % len(FAMILIES)]
+    return family, Program.drawn(draw, SCATTERS[number // len(FAMILIES) % len(SCATTERS)]), draw
+
+
+def profiled(
+    number: int, *, reporting: bool
+) -> tuple[Family, Program, list[Trial], np.random.Generator]:
+    """The same with every run of its grid."""
+    family, program, draw = numbered(number)
+    also = np.random.default_rng([number, 1]) if reporting else None
+    return family, program, [program.run(one, draw, also) for one in family.candidates()], draw
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,7 @@ def trials(role: str) -> list[Trial]:
 def _passed(row: dict[str, str]) -> tuple[Passed, ...]:
     if row["out_of_memory"] == "True":
         return ()
-    reports = json.loads(row["reported"])
+    reports = json.loads(row.get("reported") or "{}")  # not in what was measured long ago
     return passed({"epochs": float(row["epochs"])}, float(row["seconds"]), reports)
 
 

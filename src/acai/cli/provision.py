@@ -62,7 +62,7 @@ def profile(invocation: Invocation, /, **flags: Any) -> int:
 
     Its runs are ordinary jobs at the lowest priority. Interrupting this command loses nothing:
     they go on, and running it again goes on from what is known. A program that prints
-    `[ACAI_TAG_NUM] JOB epochs:1` after its first epoch, and so on, needs fewer of them.
+    `[ACAI_TAG_NUM] JOB epochs:1` after its first epoch, and so on, is predicted more closely.
     """
     client = invocation.client
     made = client.profile(
